@@ -25,7 +25,7 @@ from managers.memory.prompt import (
     visit_prompt,
     worth_keeping,
 )
-from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker
+from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker, visit_of
 from managers.prompting import is_for_a_small_model
 from managers.questions import ChosenTurn, Question, ask_each
 from session.context import Place, PromptSection
@@ -252,7 +252,7 @@ class SimpleMemoryManager(BaseManager):
         if location is None or record.after.refusal is not None:
             return
         if location.num != visit.location_id:
-            self.consider()
+            self._end_visit()
             self._follow()
             self._store.defer(  # written with the next change
                 lambda document: document.update_visits(location.num, record.episode).with_name(*astuple(location))
@@ -268,16 +268,15 @@ class SimpleMemoryManager(BaseManager):
         is_as_known = record.is_of_route and not (record.after.died or record.after.ending or has_stopped)
         if not is_as_known:
             visit.stays[location.num].append(outcome)
-            if self._is_news(outcome) and outcome.key not in {each.key for each in visit.news}:
+            if self._is_news(outcome) and not visit.is_pending(outcome):
                 visit.news.append(outcome)
         visit.tried.add((outcome.command, outcome.had_effect))
         has_died = record.after.died and self.config.simple_memory.flush_on_death
-        has_ended = record.moved or record.after.location is None or record.after.ending is not None or has_died
-        if visit.news and has_ended:
-            if visit.is_asked_about and not any(each.record.is_decisive for each in visit.news):
-                visit.news.clear()  # they stay news for a later visit
+        is_over = record.after.ending is not None or has_died
+        if record.moved or record.after.location is None or is_over:
+            self._end_visit()
+        if is_over:
             self.consider()
-            visit.is_asked_about = False
 
     def record_action_outcome(
         self,
@@ -300,7 +299,7 @@ class SimpleMemoryManager(BaseManager):
         first_visit = z_machine_context.get("first_visit", False)
         outcome = ActionOutcome(record, location, self.movements, first_visit=first_visit)
         if self._is_news(outcome):
-            ask_each(self._questions_about((outcome,)))
+            ask_each(self._questions_about([[outcome]]))
 
     def remember(self, answer: VisitMemory, now: Observation) -> None:
         """Learn from an answer of the player at the beginning of a turn, by the rules for a model's answer."""
@@ -328,8 +327,29 @@ class SimpleMemoryManager(BaseManager):
             self._follow()
         self._ledger.commit()
 
+    def _end_visit(self) -> None:
+        """Let the news of the visit wait until a question is due (specification, Memory prompts)."""
+        visit = self._visit
+        if visit.is_asked_about and not any(each.record.is_decisive for each in visit.news):
+            visit.news.clear()  # they stay news for a later visit
+        visit.wait()
+        if len(visit.waiting) >= self._visits_in_question:
+            ask_each(self.questions())
+        visit.is_asked_about = False
+
+    @property
+    def _visits_in_question(self) -> int:
+        """How many visits a question is about: one if the agent's prompt may not show what was learned since."""
+        is_whole = self.config.prompt_budgets.game_so_far and not self._is_small
+        return self.config.simple_memory.visits_in_question if is_whole else 1
+
+    @property
+    def _is_small(self) -> bool:
+        """Whether a small model writes the memories."""
+        return is_for_a_small_model(self.config.prompt_budgets.memory, "memory", self.tokens)
+
     def consider(self) -> None:
-        """Learn from the pending news of the current visit."""
+        """Learn from all pending news."""
         self._visit.is_asked_about |= bool(self._visit.news)
         ask_each(self.questions())
 
@@ -347,10 +367,11 @@ class SimpleMemoryManager(BaseManager):
 
     @override
     def questions(self, outlooks: Sequence[str] = ()) -> Sequence[Question]:
-        """Return the question about the pending news of the current visit."""
-        news = tuple(self._visit.news)
-        self._visit.news.clear()
-        return self._questions_about(news)
+        """Return the question about all pending news."""
+        self._visit.wait()
+        waiting = [*self._visit.waiting.values()]
+        self._visit.waiting.clear()
+        return self._questions_about(waiting)
 
     def reset_episode(self) -> None:
         """Begin a new episode in the same ``game_state``: see :meth:`reset`."""
@@ -392,7 +413,7 @@ class SimpleMemoryManager(BaseManager):
                 "locations": len(self.memory_cache),
                 "persistent_memories": self.get_persistent_count(),
                 "ephemeral_memories": self.get_ephemeral_count(),
-                "pending_news": len(self._visit.news),
+                "pending_news": len(self._visit.news) + sum(map(len, self._visit.waiting.values())),
                 "pending_edits": self._store.unsaved,
                 **{name: self._counts[name] for name in COUNTED},
             },
@@ -417,13 +438,27 @@ class SimpleMemoryManager(BaseManager):
             return outcome.had_effect or (outcome.is_substantial and is_news(outcome, memories))
         return is_news(outcome, memories)
 
-    def _questions_about(self, outcomes: tuple[ActionOutcome, ...]) -> Sequence[Question]:
-        """Return the question what to remember of these outcomes (docs/records/specification.md, Memory prompts)."""
-        model, has_content = self.llm_client, any(each.was_understood or each.is_substantial for each in outcomes)
-        if model is None or not (has_content or len(outcomes) > 1):
+    def _questions_about(self, news: Iterable[Sequence[ActionOutcome]]) -> Sequence[Question]:
+        """Return the question what to remember of the news of each location (specification, Memory prompts)."""
+        model = self.llm_client
+        with_content = [each for each in news if len(each) > 1 or each[0].was_understood or each[0].is_substantial]
+        if model is None or not with_content:
             return ()
-        here, state = outcomes[0].location.num, self.game_state
-        memories, stay = tuple(self._at(here)), self._visit.stays.pop(here, [])
+        visits = [*map(self._visit_of, with_content)]
+        if self._is_small:
+            return [question for visit in visits for question in self._brief_questions(model, visit)]
+        self._counts["synthesis_calls"] += 1
+        room, window = (
+            self.tokens.characters(self.config.prompt_budgets.memory),
+            self.config.get_memory_history_window(),
+        )
+        prompt = visit_prompt(visits, self.game_state, room, window, self.attribute_names)
+        return (Question(model, "memory", prompt, VisitSynthesis, partial(self._take, visits)),)
+
+    def _visit_of(self, news: Sequence[ActionOutcome]) -> VisitNews:
+        """Return the news of a location with what is known of it, and for a large model what was done beside them."""
+        here, state = news[0].location.num, self.game_state
+        stay, by_turn = self._visit.stays.pop(here, []), {each.record.turn: each for each in news}
         elsewhere = {
             room: tuple(memory for memory in self._known_at(room) if not (memory.is_given_up or memory.is_arrival))
             for room in sorted(state.visited_locations - {here})
@@ -434,30 +469,26 @@ class SimpleMemoryManager(BaseManager):
             *(self._courses.places_ahead if self._courses else ()),
         ]
         is_new = not self._was_visited_before(here)
-        schema: type[VisitSynthesis | ChosenTurn] = VisitSynthesis
-        budget = self.config.prompt_budgets.memory
-        is_small = is_for_a_small_model(budget, "memory", self.tokens)
-        if not is_small:
+        if not self._is_small:
             beside = {
                 each.key: each
                 for each in reversed(stay)
                 if self._ledger.belongs_to_news(each) or (is_new and each.first_visit)
             }
-            by_turn = {each.record.turn: each for each in (*beside.values(), *outcomes)}
-            outcomes = tuple(by_turn[turn] for turn in sorted(by_turn))
-        visit = VisitNews(outcomes, memories, elsewhere, rooms, is_new, state.turns, aims)
-        if is_small:
-            choice = worth_keeping(visit)
-            decisive = [outcome for outcome in choice if outcome.record.is_decisive]
-            if decisive or len(choice) <= 1:
-                self._keep(visit, [memory_of(outcome) for outcome in decisive or choice])
-                return ()
-            prompt, schema = brief_question(choice)
-        else:
-            window = self.config.get_memory_history_window()
-            prompt = visit_prompt(visit, state, self.tokens.characters(budget), window, self.attribute_names)
+            by_turn = {each.record.turn: each for each in beside.values()} | by_turn
+        outcomes = tuple(by_turn[turn] for turn in sorted(by_turn))
+        first = news[0].record.turn
+        return VisitNews(outcomes, tuple(self._at(here)), elsewhere, rooms, is_new, state.turns, aims, first)
+
+    def _brief_questions(self, model: LanguageModel, visit: VisitNews) -> Sequence[Question]:
+        """Return the question to a small model which turn to remember, if there is a choice."""
+        choice = worth_keeping(visit)
+        decisive = [outcome for outcome in choice if outcome.record.is_decisive]
+        if decisive or len(choice) <= 1:
+            self._keep(visit, [memory_of(outcome) for outcome in decisive or choice])
+            return ()
         self._counts["synthesis_calls"] += 1
-        return (Question(model, "memory", prompt, schema, partial(self._take, visit)),)
+        return (Question(model, "memory", *brief_question(choice), partial(self._take, [visit])),)
 
     def _was_visited_before(self, location_id: int) -> bool:
         """Return whether the player was at the location in an earlier episode."""
@@ -465,15 +496,19 @@ class SimpleMemoryManager(BaseManager):
         episodes = 0 if self._map is None else self._map.visits(location_id)[1]
         return episodes > 1 or (in_file is not None and any(each < episode for each in in_file.episodes))
 
-    def _take(self, visit: VisitNews, answer: VisitSynthesis | ChosenTurn | LanguageModelError) -> None:
-        """Keep what the model remembers of the visit. If it does not answer, its outcomes remain news."""
+    def _take(self, visits: Sequence[VisitNews], answer: VisitSynthesis | ChosenTurn | LanguageModelError) -> None:
+        """Keep what the model remembers of each visit. If it does not answer, their outcomes remain news."""
         if isinstance(answer, VisitSynthesis):
-            self._keep(visit, answer.memories)
+            about = [visit_of(each, visits) for each in answer.memories]
+            for visit in visits:
+                self._keep(visit, [each for each, of in zip(answer.memories, about, strict=True) if of is visit])
         elif isinstance(answer, ChosenTurn):
-            self._keep(visit, [memory_of(each) for each in worth_keeping(visit) if each.record.turn == answer.turn])
+            for visit in visits:
+                self._keep(visit, [memory_of(each) for each in worth_keeping(visit) if each.record.turn == answer.turn])
         else:
             self._counts["synthesis_failures"] += 1
-            self.log_warning("nothing learned from a visit", location_id=visit.here.num, error=str(answer))
+            here = [visit.here.num for visit in visits]
+            self.log_warning("nothing learned from a visit", location_id=here, error=str(answer))
 
     def _keep(self, visit: VisitNews, answers: Sequence[VisitMemory]) -> None:
         made = filter(None, [self._adopt(answer, visit) for answer in answers[:MOST_MEMORIES]])

@@ -380,6 +380,9 @@ class SimpleMemoryOptions(Options):
     max_successful_actions_shown: NonNegativeInt = Field(5, description="memories of success shown at a location")
     max_failed_actions_shown: NonNegativeInt = Field(5, description="memories of failure shown at a location")
     max_tokens: PositiveInt = Field(500, description="tokens of all memories shown at a location")
+    visits_in_question: PositiveInt = Field(
+        3, description="visits with news that a large model is asked about in one question; death ends the wait"
+    )
     flush_on_death: bool = Field(True, description="memories are on disk before play continues after a death")
     shuffled: bool = Field(
         False, description="each location is shown another's memories: a control, to find out what memories are worth"

@@ -244,36 +244,45 @@ def _first_sentence(outcome: ActionOutcome) -> str:
 
 
 def visit_prompt(
-    visit: VisitNews, state: GameState, characters: int, window: int, attribute_names: Mapping[str, int]
+    visits: Sequence[VisitNews], state: GameState, characters: int, window: int, attribute_names: Mapping[str, int]
 ) -> Prompt:
-    """Return the prompt that asks what to remember of a visit, in at most ``characters`` characters if possible.
+    """Return the prompt that asks what to remember of the visits, in at most ``characters`` characters if possible.
 
+    visits: at least one, each to another location
     window: how many turns up to the first news are shown, in addition to all later ones
     """
-    shown_from = _played(visit, state, window)[0].turn
+    played = _played(visits, state, window)
+    outcomes = sorted((each for visit in visits for each in visit.outcomes), key=lambda each: each.record.turn)
+    are_several = len(visits) > 1
     fields = {
-        "location": _short(visit.here.label),
-        "location_id": str(visit.here.num),
+        "locations": "; ".join(f"{_short(visit.here.label)} (ID: {visit.here.num})" for visit in visits),
         "outcomes": "\n".join(
             turn_text(
                 each.record.turn,
                 f"{_short(each.record.action)} ({', '.join(_effects(each, state, attribute_names))})",
-                *([f"Response: {_short(each.record.response)}"] if each.record.turn < shown_from else []),
+                *([f"Response: {_short(each.record.response)}"] if each.record.turn < played[0].turn else []),
+                at=each.location if are_several else None,
             )
-            for each in visit.outcomes
+            for each in outcomes
         ),
-        "signals": "\n".join(_signals(visit, state)) or NO_SIGNALS,
-        "visit": _visit_status(visit),
+        "signals": "\n".join(_signals(visits, outcomes, state)) or NO_SIGNALS,
+        "visits": "; ".join(
+            f"{place(visit.here)}: {_visit_status(visit)}" if are_several else _visit_status(visit) for visit in visits
+        ),
     }
     system, templates = fill_prompt("memory"), ["memory_visit"]
     room = room_beside(system, templates, fields, characters)
-    fields["elsewhere"] = _elsewhere(visit).fit(int(ELSEWHERE_SHARE * room)).text
-    parts, arrival = _story_parts(visit, state, window), _arrival_shown(visit)
-    for above in (arrival, None):  # without the reference if its text has no room
-        memories = existing_memories(visit.memories, above)
-        fields["memories"] = memories.fit(int(MEMORIES_SHARE * room)).text
+    fields["elsewhere"] = _elsewhere(visits).fit(int(ELSEWHERE_SHARE * room)).text
+    parts, arrivals = _story_parts(visits, state, played), [_arrival_shown(visit) for visit in visits]
+    for above in (arrivals, [None] * len(visits)):  # without the references if a text has no room
+        items = [
+            item
+            for visit, shown in zip(visits, above, strict=True)
+            for item in existing_memories(visit.memories, shown, at=visit.here if are_several else None).items
+        ]
+        fields["memories"] = Part("memories", items, keeps="best").fit(int(MEMORIES_SHARE * room)).text
         prompt = fitted_prompt(system, templates, fields, parts, characters)
-        if above is None or prompt.shows:
+        if len(prompt.shows) >= len([each for each in above if each is not None]):
             break
     return prompt
 
@@ -284,18 +293,20 @@ def _visit_status(visit: VisitNews) -> str:
     return "FIRST VISIT" if visit.first else "LATER IN THE EPISODE OF THE FIRST VISIT (no CORE)"
 
 
-def _elsewhere(visit: VisitNews) -> Part:
+def _elsewhere(visits: Sequence[VisitNews]) -> Part:
     """Return a line for each memory of other locations that may matter here, tentative ones first.
 
-    It is tentative, names this location by its number, or is of a location that is an aim of the player.
+    It is tentative, names a visited location by its number, or is of a location that is an aim of the player.
     """
+    here = {visit.here.num for visit in visits}
+    others = {room: memories for visit in visits for room, memories in visit.elsewhere.items() if room not in here}
     shown = [
         (room, memory)
-        for room, memories in visit.elsewhere.items()
+        for room, memories in others.items()
         for memory in memories
-        if room in visit.aims
+        if room in visits[-1].aims
         or memory.status == MemoryStatus.TENTATIVE
-        or visit.here.num in numbers_named(f"{memory.title} {memory.text}")
+        or not here.isdisjoint(numbers_named(f"{memory.title} {memory.text}"))
     ]
     shown.sort(key=lambda each: (each[1].episode, each[1].last_turn), reverse=True)
     shown.sort(key=lambda each: each[1].status != MemoryStatus.TENTATIVE)
@@ -303,17 +314,21 @@ def _elsewhere(visit: VisitNews) -> Part:
     return Part("elsewhere", [[line] for line in lines], keeps="best")
 
 
-def existing_memories(memories: Sequence[Memory], shown_above: Memory | None = None) -> Part:
+def existing_memories(
+    memories: Sequence[Memory], shown_above: Memory | None = None, *, at: Location | None = None
+) -> Part:
     """Return a line for each memory with its status; superseded ones last and without text.
 
     shown_above: the arrival memory, if the prompt contains its text anyway
+    at: their location, if the prompt has several
     """
+    marks = [] if at is None else [f"Location {at.num}"]
     lines = [
-        Line(f"{_head(memory)}: ", SHOWN_ABOVE if memory is shown_above else one_line(memory.text))
+        Line(f"{_head(memory, *marks)}: ", SHOWN_ABOVE if memory is shown_above else one_line(memory.text))
         for memory in memories
         if not memory.is_given_up
     ]
-    lines += [Line(_head(memory)) for memory in memories if memory.is_given_up]
+    lines += [Line(_head(memory, *marks)) for memory in memories if memory.is_given_up]
     return Part("memories", [[line] for line in lines], keeps="best")
 
 
@@ -324,23 +339,20 @@ def _arrival_shown(visit: VisitNews) -> Memory | None:
     return memory if is_same else None
 
 
-def _played(visit: VisitNews, state: GameState, window: int) -> Sequence[TurnRecord]:
+def _played(visits: Sequence[VisitNews], state: GameState, window: int) -> Sequence[TurnRecord]:
     """Return the turns that the question shows with their texts."""
-    earlier, last = visit.earlier, visit.outcomes[-1].record
-    first = next(outcome.record for outcome in visit.outcomes if outcome not in earlier)
-    most = max(1, max(state.turn_count, last.turn) - first.turn + window)
+    first = min(each.record.turn for visit in visits for each in visit.outcomes if each not in visit.earlier)
+    last = max((visit.outcomes[-1].record for visit in visits), key=lambda record: record.turn)
+    most = max(1, max(state.turn_count, last.turn) - first + window)
     played = state.turns[-most:]
     return [*played, last][-most:] if last.turn > state.turn_count else played
 
 
-def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
-    """Return the arrival, and the latest turns of the episode up to that of the last news."""
-    shown_on_arrival = without_padding(visit.first.arrival_text) if visit.first else ""
-    name = visit.here.label
-    arrival = "\n\n".join(filter(None, (prologue_of(shown_on_arrival, name), description_in(shown_on_arrival, name))))
-    played = _played(visit, state, window)
-    turns, shown_from = [], played[0].turn
-    has_scored = any((outcome.record.score_change or 0) > 0 for outcome in visit.outcomes)
+def _story_parts(visits: Sequence[VisitNews], state: GameState, played: Sequence[TurnRecord]) -> list[Part]:
+    """Return the arrivals, and the latest turns of the episode up to that of the last news."""
+    turns, shown_from, here = [], played[0].turn, {visit.here.num for visit in visits}
+    outcomes = [each for visit in visits for each in visit.outcomes]
+    has_scored = any((outcome.record.score_change or 0) > 0 for outcome in outcomes)
     before = state.turns[max(0, shown_from - 1 - STEPS_BEFORE) : shown_from - 1] if has_scored else ()
     if before:
         steps = "; ".join(
@@ -348,36 +360,43 @@ def _story_parts(visit: VisitNews, state: GameState, window: int) -> list[Part]:
         )
         head = f"From turn {before[0].turn} at {place(before[0].before.location)}, without texts: "
         turns.append([Line(head, steps, weight=len(before))])
+    at = {outcome.record.turn: outcome.location for outcome in outcomes}
+    texts = [without_padding(visit.first.arrival_text) for visit in visits if visit.first]
     for record in played:
         turn, text = record.turn, without_padding(record.response)
-        if record.moved and record.after.location is not None and record.after.location != visit.here:
+        arrival = next((each for each in texts if each and text.endswith(each)), "")
+        if record.moved and record.after.location is not None and record.after.location.num not in here:
             text = _as_before(record, state, shown_from) or text
-        elif shown_on_arrival and text.endswith(shown_on_arrival):
-            text = f"{text.removesuffix(shown_on_arrival)}{SHOWN_ABOVE}"
-        at = visit.here if turn == visit.outcomes[-1].record.turn else record.before.location
-        turns.append([Line(turn_text(turn, _short(record.command_text), at=at)), Line("Response: ", text, turn=turn)])
+        elif arrival:
+            text = f"{text.removesuffix(arrival)}{SHOWN_ABOVE}"
+        where = at.get(turn, record.before.location)
+        turns.append(
+            [Line(turn_text(turn, _short(record.command_text), at=where)), Line("Response: ", text, turn=turn)]
+        )
     reasons = own_reasons(state.turns, shown_from - 1).items()
     reasoning = [[Line(f"Turn {turn}: ", one_line(reason))] for turn, reason in reasons]
-    shown = [[Line("\nOn arrival the story showed: ", arrival, key="arrival")]]
-    if not arrival:
-        shown = _arrival_before(visit, state, shown_from)
     return [
-        Part("arrival", shown, empty=""),
+        Part("arrival", [each for visit in visits for each in _arrival(visit, visits, state, shown_from)], empty=""),
         Part("actions", turns, separator="\n\n", others=shown_from - 1 - len(before)),
         Part("reasoning", reasoning),
     ]
 
 
-def _arrival_before(visit: VisitNews, state: GameState, shown_from: int) -> list[list[Line]]:
-    """Return what the story printed when the player came, if no turn shown and no memory of the arrival has it."""
-    here, first = visit.here, visit.outcomes[-1].record.turn
-    earlier = (turn for turn in reversed(state.turns[:first]) if turn.moved and turn.after.location == here)
+def _arrival(visit: VisitNews, visits: Sequence[VisitNews], state: GameState, shown_from: int) -> list[list[Line]]:
+    """Return what the story printed when the player came, unless a turn shown or a memory of the arrival has it."""
+    here, name, at = visit.here, visit.here.label, f" at {place(visit.here)}" if len(visits) > 1 else ""
+    shown = without_padding(visit.first.arrival_text) if visit.first else ""
+    text = "\n\n".join(filter(None, (prologue_of(shown, name), description_in(shown, name))))
+    if text:
+        return [[Line(f"\nOn arrival{at} the story showed: ", text, key=f"arrival {here.num}")]]
+    last = visit.outcomes[-1].record.turn
+    earlier = (turn for turn in reversed(state.turns[:last]) if turn.moved and turn.after.location == here)
     came = next(earlier, None)
     known = [each.text for each in visit.memories if each.is_arrival and each.status == MemoryStatus.ACTIVE]
     if came is None or came.turn >= shown_from or _arrival_text(came.after.text, here) in {"", *map(one_line, known)}:
         return []
-    shown = without_padding(description_in(came.after.text, here.name) or came.after.text)
-    return [[Line(f"\nOn arrival, in turn {came.turn}, the story showed: ", shown)]]
+    text = without_padding(description_in(came.after.text, here.name) or came.after.text)
+    return [[Line(f"\nOn arrival{at}, in turn {came.turn}, the story showed: ", text)]]
 
 
 def _as_before(record: TurnRecord, state: GameState, shown_from: int) -> str:
@@ -458,16 +477,18 @@ def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> I
             yield f"{one_line(thing.label)} {', '.join(states)}"
 
 
-def _signals(visit: VisitNews, state: GameState) -> Iterator[str]:
-    """Yield each signal once, with the turns that give it."""
+def _signals(visits: Sequence[VisitNews], outcomes: Sequence[ActionOutcome], state: GameState) -> Iterator[str]:
+    """Yield each signal once, with the turns that give it; ``outcomes``: of all visits, oldest first."""
     turns: dict[str, list[int]] = {}
-    is_kept = any(memory.is_arrival and not memory.is_given_up for memory in visit.memories)
-    if visit.is_new_place and visit.first and visit.first.describes_arrival and not is_kept:
-        yield f"• On arrival: {ARRIVAL} (likely CORE)"
-    for outcome in visit.outcomes:
+    new_places = {visit.here.num for visit in visits if visit.is_new_place}
+    for visit in visits:
+        is_kept = any(memory.is_arrival and not memory.is_given_up for memory in visit.memories)
+        if visit.is_new_place and visit.first and visit.first.describes_arrival and not is_kept:
+            yield f"• On arrival{f' at {place(visit.here)}' if len(visits) > 1 else ''}: {ARRIVAL} (likely CORE)"
+    for outcome in outcomes:
         is_only_noted = outcome.record.did_something and not state.has_effect(outcome.record)
         for words, tier in signals_of(outcome, is_only_noted=is_only_noted):
-            if tier == "core" and (outcome.describes_arrival or not visit.is_new_place):
+            if tier == "core" and (outcome.describes_arrival or outcome.location.num not in new_places):
                 continue  # what is there from the start is known
             signal = f"{words} (likely {tier.upper()})"
             turns.setdefault(signal, []).append(outcome.record.turn)

@@ -68,6 +68,7 @@ class VisitTracker:
 
     location_id: the location at which the last turn began
     news: of the current visit, oldest first, all of one location
+    waiting: by location id, the news of visits that have ended and that no model was asked about yet, oldest first
     stays: by location id, all turns there that were not asked about, without those on a route
     tried: the commands of the visit, each with whether it had an effect
     visited: ids of the locations at which a turn began
@@ -78,12 +79,23 @@ class VisitTracker:
 
     location_id: int | None = None
     news: list[ActionOutcome] = field(default_factory=list)
+    waiting: dict[int, list[ActionOutcome]] = field(default_factory=dict)
     stays: defaultdict[int, list[ActionOutcome]] = field(default_factory=lambda: defaultdict(list))
     tried: set[tuple[str, bool]] = field(default_factory=set)
     visited: set[int] = field(default_factory=set)
     laid_down: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
     unlit: set[int] = field(default_factory=set)
     is_asked_about: bool = False
+
+    def is_pending(self, outcome: ActionOutcome) -> bool:
+        """Return whether news of the same kind at the location waits for a question."""
+        return outcome.key in {each.key for each in (*self.news, *self.waiting.get(outcome.location.num, ()))}
+
+    def wait(self) -> None:
+        """Let the news of the visit wait for a question."""
+        for outcome in self.news:
+            self.waiting.setdefault(outcome.location.num, []).append(outcome)
+        self.news.clear()
 
     def enter(self, location_id: int) -> bool:
         """Note that a turn begins at the location, and return whether it is the episode's first there."""
@@ -101,9 +113,10 @@ class VisitTracker:
 
 @dataclass(frozen=True, slots=True)
 class VisitNews:
-    """The news of one visit to a location, for a model.
+    """The news of a location, of one visit or of several that were not asked about, for a model.
 
     outcomes: at least one, oldest first
+    first_news: the turn of the oldest outcome that is news; the others are shown beside it
     memories: all memories of the location, including superseded ones
     elsewhere: memories of other locations that the player has seen in this episode, by location id
     rooms: the names of all known locations, by id
@@ -119,6 +132,7 @@ class VisitNews:
     is_new_place: bool = True
     played: Sequence[TurnRecord] = ()
     aims: Collection[int] = ()
+    first_news: int | None = None
 
     @property
     def here(self) -> Location:
@@ -127,14 +141,14 @@ class VisitNews:
 
     @property
     def first(self) -> ActionOutcome | None:
-        """The outcome of the episode's first turn there, ``None`` if it is not among the news of this visit."""
+        """The outcome of the episode's first turn there, ``None`` if it is of a visit before the news."""
         return next((outcome for outcome in self.outcomes if outcome.first_visit and outcome not in self.earlier), None)
 
     @property
     def earlier(self) -> Sequence[ActionOutcome]:
-        """Those of earlier visits, which were not asked about then."""
-        last = self.outcomes[-1].record.turn
-        turns = reversed(self.played[: last - 1])
+        """Those of visits before the news, which were not asked about then."""
+        news = self.outcomes[-1].record.turn if self.first_news is None else self.first_news
+        turns = reversed(self.played[: news - 1])
         came = next((turn.turn for turn in turns if turn.moved and turn.after.location == self.here), 0)
         return [outcome for outcome in self.outcomes if outcome.record.turn <= came]
 
@@ -210,6 +224,29 @@ class VisitNews:
             # A memory cannot be given up before it is known: what the model doubts so is tentative.
             status=MemoryStatus.ACTIVE if answer.status == MemoryStatus.ACTIVE else MemoryStatus.TENTATIVE,
         )
+
+
+def visit_of(answer: VisitMemory, visits: Sequence[VisitNews]) -> VisitNews:
+    """Return which of the visits, at least one, the answer is about: by its location, or else by its turn.
+
+    The turn of a core memory may be the one that led to the location; then the text on arrival decides.
+    """
+    title, text = answer.memory_title or "", answer.memory_text or ""
+    last = visits[-1]
+    for visit in visits:
+        if answer.location_id == visit.here.num:
+            return visit
+    for visit in visits if answer.persistence == "core" else ():
+        first = visit.first
+        is_of_arrival = first is not None and answer.turn in {first.record.turn - 1, first.record.turn}
+        if first and is_of_arrival and was_shown(title, text, first.arrival_text):
+            return visit
+    for visit in visits:
+        if answer.turn in {outcome.record.turn for outcome in visit.outcomes}:
+            return visit
+    turns = [turn for turn in last.played if turn.turn == answer.turn]
+    places = [place for turn in turns for place in (turn.before.location, turn.after.location)]
+    return next((visit for place in places for visit in visits if visit.here == place), last)
 
 
 def was_shown(title: str, text: str, arrival: str) -> bool:

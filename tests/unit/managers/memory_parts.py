@@ -67,9 +67,10 @@ def outcome(action: str, response: str, turn: int = 3, **context: Any) -> Action
 
 
 class MemoryPlay(Play[SimpleMemoryManager]):
-    """Episodes that a memory manager learns from."""
+    """Episodes that a memory manager learns from, with a question about each visit unless an option says more."""
 
     def __init__(self, workdir: Path, replies: Iterable[Reply] | ReplyFunction = (), **options: object) -> None:
+        options = {"simple_memory": {"visits_in_question": 1}, **options}
         super().__init__(workdir, replies, **options)  # type: ignore[arg-type]  # options by name
         self.manager = SimpleMemoryManager(structlog.get_logger(), self.config, self.state, self.llm)
         self.learners = (self.manager,)

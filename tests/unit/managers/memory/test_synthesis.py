@@ -39,7 +39,7 @@ from zorkgpt.prompts.loader import fill_prompt
 UNCHANGED, HANDLED = ("Nothing visible", "permanent"), ("Inventory changed", "ephemeral")
 MARK = len(" […]")
 OTHERS = (
-    "MEMORIES OF OTHER LOCATIONS seen in this episode: tentative, naming this one, or of a place in plan, objectives "
+    "MEMORIES OF OTHER LOCATIONS seen in this episode: tentative, naming one above, or of a place in plan, objectives "
     "or notes:"
 )
 
