@@ -290,6 +290,16 @@ def test_an_argument_of_the_wrong_type_is_named_before_anything_is_played(argume
             resume(**arguments)
 
 
+@pytest.mark.parametrize(
+    ("function", "name"), [(play, "turns"), (zorkgpt.api.session, "turns"), (zorkgpt.api.ablate, "workdir")]
+)
+def test_an_argument_that_does_not_exist_is_an_error_as_of_any_function(function: Any, name: str) -> None:
+    required = ["full"] if function is zorkgpt.api.ablate else []
+    with pytest.raises(TypeError, match=f"^unexpected keyword argument '{name}'$"):
+        function(*required, **{name: 3})
+    assert not list(Path.cwd().iterdir())
+
+
 def test_wrong_arguments_of_an_ablation_and_of_a_game_are_named_before_anything_is_played() -> None:
     player: Any = "randomly"
     with pytest.raises(ConfigurationError, match="player is randomly; expected model or random"):

@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from threading import Event as Flag
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypedDict
+
+from typing_extensions import Unpack
 
 from game_interface.core.game import Game
 from game_interface.core.isolated import IsolatedGame
@@ -117,32 +119,60 @@ OF_FUNCTION: Mapping[str, object] = {
 """Options if a function plays: its command is played without a critic, and it returns no reading of the text."""
 
 
+class ModelAndTurns(TypedDict, total=False):
+    """Arguments of all functions that play new runs; ``None`` is as if left out.
+
+    model: for all roles, by its name at the server, a ``.gguf`` file, or ``hf:OWNER/REPO``
+    max_turns: the turns after which each episode ends
+    seed: of the story's random numbers; each further episode uses one derived from it
+    options: other options by their names in docs/reference/configuration.md, as in ``{"llm.base_url":
+        "http://localhost:8080/v1"}``
+    """
+
+    model: str | None
+    max_turns: int | None
+    seed: Seed | None
+    options: Mapping[str, object]
+
+
+class StoryAndFolder(ModelAndTurns, total=False):
+    """Arguments for one run; ``None`` is as if left out.
+
+    game: the story file; by default the one that ``zorkgpt run`` would play
+    workdir: folder for everything that is written and learned
+    """
+
+    game: Path | str | None
+    workdir: Path | str | None
+
+
+OPTION_OF: Mapping[str, str] = {
+    "model": "agent_model",
+    "game": "game.file",
+    "max_turns": "max_turns_per_episode",
+    "seed": "game.seed",
+    "workdir": "zork_game_workdir",
+}
+"""The option that each of these arguments gives."""
+
+
 def play(
     *,
     agent: Agent | None = None,
-    model: str | None = None,
-    game: Path | str | None = None,
     episodes: int = 1,
-    max_turns: int | None = None,
-    seed: Seed | None = None,
-    workdir: Path | str | None = None,
-    options: Mapping[str, object] = MappingProxyType({}),
     show: Callable[[Event], None] = lambda _event: None,
     stop: Flag | None = None,
+    **arguments: Unpack[StoryAndFolder],
 ) -> PlayedRun:
     """Play a story like ``zorkgpt run``, and return the run.
 
     agent: a function, or a coroutine function, that returns the next command or an ``Action``; ``None``: a model plays
-    model: for all roles, by its name at the server, a ``.gguf`` file, or ``hf:OWNER/REPO``. With a function as the
-        agent, the model learns (memories, knowledge, objectives); without one, there are only map, routes and history
-    game: the story file; ``None``: the one that ``zorkgpt run`` would play
-    episodes, max_turns: the number of episodes, and the turns after which each ends
-    seed: of the story's random numbers; each further episode uses one derived from it
-    workdir: folder for everything that is written and learned
-    options: other options by their names in docs/reference/configuration.md, as in ``{"llm.base_url":
-        "http://localhost:8080/v1"}``
+    episodes: the number of episodes
     show: called with each event as it happens
     stop: pauses the run after the current turn when another thread sets it
+    arguments: ``model``, ``game``, ``max_turns``, ``seed``, ``workdir`` and ``options``: see :class:`StoryAndFolder`
+        and :class:`ModelAndTurns`. With a function as the agent, the model learns (memories, knowledge, objectives);
+        without one, there are only map, routes and history
 
     Missing options come from the environment and the files of the current folder, as on the command line.
 
@@ -153,16 +183,10 @@ def play(
     the run cannot begin, and ``StoreError`` if it cannot be written.
     """
     require_count("episodes", episodes)
-    _require_types(agent, options, show, stop)
+    _require_types(agent, show, stop)
+    given, model = _given(StoryAndFolder.__optional_keys__, arguments), arguments.get("model")
     defaults = {} if agent is None else OF_FUNCTION if model else {**OF_FUNCTION, **WITHOUT_MODEL}
-    given = {
-        "agent_model": model,
-        "game.file": game,
-        "max_turns_per_episode": max_turns,
-        "game.seed": seed,
-        "zork_game_workdir": workdir,
-    }
-    resolved = _resolved({**defaults, **given, **options})
+    resolved = _resolved({**defaults, **given})
     if agent is not None and model is None:
         resolved = replace(resolved, configuration=resolved.configuration.model_copy(update={"agent_model": None}))
     opened: list[Run] = []
@@ -192,8 +216,8 @@ def resume(
 
     Raises the same errors as :func:`play`, and ``StoreError`` if the run has ended or another process is playing it.
     """
-    _require_types(agent, options, show, stop)
-    now = _resolved({"zork_game_workdir": workdir, **options}).configuration
+    _require_types(agent, show, stop)
+    now = _resolved(_given(StoryAndFolder.__optional_keys__, {"workdir": workdir, "options": options})).configuration
     folder = find_run(now.zork_game_workdir, None if run is None else str(run))
     player: Literal["model", "program"] | None = "model" if "agent_model" in options else None
     configuration = continued(folder, now, list(options), player="program" if agent is not None else player)
@@ -210,40 +234,26 @@ def resume(
 def session(
     run: Path | str | None = None,
     *,
-    model: str | None = None,
-    game: Path | str | None = None,
     episodes: int = 1,
-    max_turns: int | None = None,
-    seed: Seed | None = None,
-    workdir: Path | str | None = None,
-    options: Mapping[str, object] = MappingProxyType({}),
     show: Callable[[Event], None] = lambda _event: None,
     player: str = "session",
+    **arguments: Unpack[StoryAndFolder],
 ) -> Session:
     """Return a new run, or one that continues, for the caller to play turn by turn in a ``with`` block.
 
-    run: the folder or the id of a run to continue; ``None``: a new run
+    run: the folder or the id of a run to continue, which keeps its model, story, turns and seed; ``None``: a new run
     player: the name that the run records for its agent
 
     All other arguments and the errors are those of :func:`play` and :func:`resume`.
     """
+    _given(StoryAndFolder.__optional_keys__, arguments)  # wrong ones are an error here, not in the block
     stop = Flag()
 
     def played(agent: Agent) -> PlayedRun:
-        if run is not None:
-            return resume(run, agent=agent, workdir=workdir, options=options, show=show, stop=stop)
-        return play(
-            agent=agent,
-            model=model,
-            game=game,
-            episodes=episodes,
-            max_turns=max_turns,
-            seed=seed,
-            workdir=workdir,
-            options=options,
-            show=show,
-            stop=stop,
-        )
+        if run is None:
+            return play(agent=agent, episodes=episodes, show=show, stop=stop, **arguments)
+        workdir, options = arguments.get("workdir"), arguments.get("options", {})
+        return resume(run, agent=agent, workdir=workdir, options=options, show=show, stop=stop)
 
     return Session(played, stop, player)
 
@@ -315,21 +325,18 @@ def ablate(
     games: Path | str | Iterable[Path | str] = (),
     pairs: int = 8,
     episodes: int = 3,
-    max_turns: int | None = None,
-    seed: int | None = None,
-    model: str | None = None,
     player: Literal["model", "random"] = "model",
     workers: int | None = None,
     out: Path | str = "ablation",
-    options: Mapping[str, object] = MappingProxyType({}),
+    **arguments: Unpack[ModelAndTurns],
 ) -> list[Row]:
     """Play the runs of ``zorkgpt ablate`` that are missing in ``out``, and return a row for each episode of all runs.
 
     arms: as for ``--arms`` (docs/measuring.md, Arms), as one text or several
     games: one story file or several; none: the one that ``zorkgpt run`` would play
-    pairs, episodes, max_turns: the number of pairs, of the episodes of each run, and of the turns after which each ends
+    pairs, episodes: the number of pairs, and of the episodes of each run
     workers: the number of runs that are played at once; ``None``: the number of cores
-    options: options of all arms, as for :func:`play`
+    arguments: ``model``, ``max_turns``, ``seed`` and ``options`` of all arms: see :class:`ModelAndTurns`
 
     The other arguments are the options of the command, which accepts the same folder. A row contains the story, the
     arm and the pair, the columns of :func:`episodes`, the model, calls and tokens of all roles, and the run's folder.
@@ -342,17 +349,15 @@ def ablate(
 
     if workers is not None:
         require_count("workers", workers)
-    common = {"max_turns_per_episode": max_turns, "game.seed": seed, "agent_model": model, **options}
     plan = ablation.make_plan(
         arms if isinstance(arms, str) else ",".join(arms),
-        common,
+        _given(ModelAndTurns.__optional_keys__, arguments),
         [Path(games)] if isinstance(games, str | Path) else list(map(Path, games)),
         pairs=pairs,
         episodes=episodes,
         player=player,
         given=AMONG_ARGUMENTS,
     )
-    rows: list[Row] = []
     with ablation.sole_user(Path(out)):
         claim(Path(out), plan)
         if plan.needs_packaged_model:
@@ -361,26 +366,26 @@ def ablate(
         with closing(played.play(partial(ablation.play_locally, size=workers or available_cores()))) as playing:
             for _ in playing:
                 pass
-        for task in plan.tasks():
-            run = read_run(workdir=Path(out) / task.folder)
-            for episode, figures in zip(run.episodes, _rows_of_episodes(run), strict=True):
-                calls = [event for event in episode.events if isinstance(event, ModelAnswered | ModelFailed)]
-                rows.append(
-                    {
-                        "story": task.story,
-                        "arm": task.arm,
-                        "pair": task.pair,
-                        **figures,
-                        "player": run.manifest.player,
-                        "model": ", ".join(run.manifest.model),
-                        "calls": len(calls),
-                        "tokens": None
-                        if uncounted(calls)
-                        else sum(call.prompt_tokens + call.completion_tokens for call in calls),
-                        "run": str(run.summary.folder),
-                    }
-                )
-    return rows
+        return [
+            {"story": task.story, "arm": task.arm, "pair": task.pair, **row}
+            for task in plan.tasks()
+            for row in _rows_with_costs(read_run(workdir=Path(out) / task.folder))
+        ]
+
+
+def _rows_with_costs(run: PlayedRun) -> Iterator[Row]:
+    """Yield a row for each episode of a run, with its player, model, calls and tokens, and the run's folder."""
+    for episode, figures in zip(run.episodes, _rows_of_episodes(run), strict=True):
+        calls = [event for event in episode.events if isinstance(event, ModelAnswered | ModelFailed)]
+        tokens = None if uncounted(calls) else sum(call.prompt_tokens + call.completion_tokens for call in calls)
+        yield {
+            **figures,
+            "player": run.manifest.player,
+            "model": ", ".join(run.manifest.model),
+            "calls": len(calls),
+            "tokens": tokens,
+            "run": str(run.summary.folder),
+        }
 
 
 def _rows_of_episodes(run: PlayedRun) -> Iterator[Row]:
@@ -400,12 +405,21 @@ def _rows(values: Iterable[RunSummary | EpisodeFigures]) -> Iterator[Row]:
         yield row
 
 
-def _require_types(agent: object, options: object, show: object, stop: object) -> None:
+def _given(accepted: Collection[str], arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return the arguments as options; raises ``TypeError`` for one that is not accepted, as Python does."""
+    for name in [each for each in arguments if each not in accepted]:
+        raise TypeError(f"unexpected keyword argument {name!r}")
+    options = arguments.get("options", {})
+    if not isinstance(options, Mapping) or not all(isinstance(name, str) for name in options):
+        raise ConfigurationError(f"options is {type(options).__name__}; expected a mapping of names to values")
+    named = {option: arguments.get(name) for name, option in OPTION_OF.items() if name in accepted}
+    return {**named, **options}
+
+
+def _require_types(agent: object, show: object, stop: object) -> None:
     """Raise ``ConfigurationError`` with the name of an argument of another type than its own."""
-    is_named = isinstance(options, Mapping) and all(isinstance(name, str) for name in options)
     for name, value, is_right, expected in (
         ("agent", agent, agent is None or callable(agent), "a function"),
-        ("options", options, is_named, "a mapping of names to values"),
         ("show", show, callable(show), "a function"),
         ("stop", stop, stop is None or hasattr(stop, "is_set"), "a threading.Event"),
     ):
