@@ -34,9 +34,9 @@ from zorkgpt.mapping.navigation import Path, seen_paths
 
 KNOWN_POINTS = "Known points"
 MEMORIES_AHEAD = "Memories of places ahead"
-MOST_TOKENS_AHEAD = 500
+MOST_TOKENS_AHEAD = 700
 MOST_POINTS = 20
-MOST_BEFORE = 6  # commands, and numbers
+MOST_NUMBERS = 6
 _NUMBER = re.compile("[0-9]+")
 
 
@@ -115,7 +115,6 @@ class Ahead(BaseManager):
             alike[points.but_for_numbers].append(points)
         shown = {replace(one, others=()): one for several in alike.values() for one in self._of_games(several)}
         self._earlier = [shown[points] for points in self._earlier if points in shown]
-        self._before = self._episodes.steps_before()
         self._in_vain = self._episodes.in_vain()
         self._ends = self._episodes.known_ends()
 
@@ -203,23 +202,7 @@ class Ahead(BaseManager):
     def _line_of(self, points: _Points, path: Path | None, leg: str = "") -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
         distance = "" if self._map is None else f", {_distance(path)}{leg}"
-        done, (changing, only_text) = self.game_state.tries, self._before.get((points.place, points.command), ((), ()))
-        steps = Counter(changing)
-        for at, command in steps:
-            steps[at, command] -= sum(turn.did_something for turn in done.of(at, command))
-        before = with_numbers(
-            {
-                command if at == points.place else f"{command} (L{at})": number
-                for (at, command), number in steps.items()
-                if number > 0
-            }
-        )
-        more = [f"{len(before) - MOST_BEFORE} more"] if len(before) > MOST_BEFORE else []
-        texts = sum(not done.of(*played) for played in only_text)
-        others = [f"{texts} with only text"] if texts else []
-        listed = [*more, *before[-MOST_BEFORE:], *others]
-        first = f", played since the points before: {', '.join(listed)}" if listed else ""
-        tries = done.of(points.place, points.command)
+        tries = self.game_state.tries.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
         edge = Edge(points.place or 0, self._exit_of(points.command))
@@ -227,11 +210,11 @@ class Ahead(BaseManager):
         after = f" after {points.after}" if points.after else ""
         commands = (points.command, *points.others)
         numbers = [" ".join(_NUMBER.findall(each)) for each in commands] if points.others else []
-        left_out = [f"{len(numbers) - MOST_BEFORE} more"] if len(numbers) > MOST_BEFORE else []
-        after += f" (the number differed by game: {', '.join([*numbers[:MOST_BEFORE], *left_out])})" if numbers else ""
+        left_out = [f"{len(numbers) - MOST_NUMBERS} more"] if len(numbers) > MOST_NUMBERS else []
+        after += f" (the number differed by game: {', '.join([*numbers[:MOST_NUMBERS], *left_out])})" if numbers else ""
         end = next(self._ends_of(points.place, points.command), None)
         fatal = f" ({end.how} in {end.when})" if end else ""
-        return f"{points.change:+d} {points.command}{after}, {place}{distance}{first}{in_vain}{fatal}"
+        return f"{points.change:+d} {points.command}{after}, {place}{distance}{in_vain}{fatal}"
 
     def _ends_of(self, place: int | None, command: str) -> Iterator[KnownEnd]:
         """Yield the turns in which the command won points there and ended an earlier game, the latest first."""

@@ -27,7 +27,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, PREFIX, Played, StepsBefore, Walked, commands_line
+from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_line
 from managers.prompting import is_for_a_small_model, lines_of, turn_text
 from managers.questions import Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -123,10 +123,6 @@ class EpisodeSynthesizer(BaseManager):
         """Return the turns of each earlier episode in which points were won, the best one first."""
         earlier = sorted(self._earlier(), key=lambda summary: -sum(scored.change for scored in summary.scored))
         return [[scored for scored in summary.scored if scored.change > 0] for summary in earlier]
-
-    def steps_before(self) -> dict[Played, StepsBefore]:
-        """Return the commands between two gains on a route, by the command of the second one."""
-        return self._routes.steps_before() if self._routes else {}
 
     def in_vain(self) -> dict[Played, str]:
         """Return when commands that had won points at their locations won none, if that was the last time."""

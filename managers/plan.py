@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import product, zip_longest
-from typing import NamedTuple
 
 from session.commands import passes_time, perceives, plain_command
 from session.text import counted, one_line
@@ -25,13 +24,6 @@ _COMMAND = re.compile(r"(\d+)\. (.*?)(?: \(\+\d+(?: expected)?, \d+ so far\))?(?
 
 Played = tuple[int | None, str]
 """The location id and the plain form of a command that was played."""
-
-
-class StepsBefore(NamedTuple):
-    """The commands of a route before one that won points: those that changed something, and those with only text."""
-
-    changing: list[Played]
-    only_text: list[Played]
 
 
 @dataclass(frozen=True, slots=True)

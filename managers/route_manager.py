@@ -15,7 +15,7 @@ from typing_extensions import Unpack, override
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.known import ROUTES_SHOWN, Known, route_key
 from managers.map_manager import MapManager
-from managers.plan import Played, StepsBefore, Walked
+from managers.plan import Played, Walked
 from managers.routes.document import (
     Effect,
     RouteBook,
@@ -264,23 +264,6 @@ class RouteManager(BaseManager):
         """Return the things that a plain command got at a location in earlier games and, below 0, lost."""
         effects = [] if location_id is None else self.effects_of(command, location_id)
         return frozenset(num for each in effects for num in each.things)
-
-    def steps_before(self) -> dict[Played, StepsBefore]:
-        """Return the commands between two gains on a route, by the command of the second one.
-
-        Moves are left out. Of several routes the one to the most points counts.
-        """
-        found: dict[Played, StepsBefore] = {}
-        for route in sorted(self.book.routes, key=Route.gain, reverse=True):
-            steps = zip(route.steps, route.played(), pairwise(route.points), strict=True)
-            before = StepsBefore([], [])
-            for step, played, (one, other) in steps if route.goal.kind == "score" else ():
-                if None not in (one.score, other.score) and (other.score or 0) > (one.score or 0):
-                    found.setdefault(played, before)
-                    before = StepsBefore([], [])
-                elif " " in played[1] or one.location_id == other.location_id:
-                    (before.only_text if step.only_text else before.changing).append(played)
-        return found
 
     def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
         """Return the best routes from here, each with the number of commands done, and their lines."""

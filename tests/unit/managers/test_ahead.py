@@ -16,12 +16,10 @@ from managers.map_manager import MapManager
 from session.commands import Vocabulary
 from session.context import PromptSection
 from session.memory import Memory
-from session.route import Goal, Route, RouteStep, Waypoint
 from session.values import AgentNote, Proposal, TurnRecord
 from tests.fixtures.dye_works import BANNER, GATE, LOFT, MORDANT, VATS, section_text
 from tests.unit.managers.episode_parts import EpisodePlay
 from tests.unit.managers.objective_parts import Memories
-from tests.unit.managers.test_route_manager import manager_in
 
 
 class Games(EpisodePlay):
@@ -192,49 +190,6 @@ def test_a_death_that_won_points_is_shown_with_them_and_not_as_an_end(games: Gam
     games.start(2)
     assert ended_before(games) == []
     assert games.ahead_of == ["+10 ring bell, L11, here (you died in episode 1, turn 2)"]
-
-
-def test_points_have_what_was_done_before_them_and_not_in_this_game(tmp_path: Path) -> None:
-    stirs = [f"stir {number}" for number in range(7)]
-    commands = ("fill lamp", "take banner", "read sign", "east", *stirs, "dip banner")
-    places = [GATE.num, GATE.num, GATE.num, *[VATS.num] * 9]
-    scores = [5, *[5] * 10, 20]
-    moments = [Waypoint(place, score=score) for place, score in zip(places, scores, strict=True)]
-    steps = [RouteStep(each, end, only_text=each == "read sign") for each, end in zip(commands, moments, strict=True)]
-    route = Route(7, Goal("score", 20), Waypoint(GATE.num, score=0), tuple(steps), 1)
-    games = Games(tmp_path)
-    games.manager._routes = manager_in(tmp_path / "routes", route)
-    games.turn("fill lamp", score=5)
-    games.turn("east", location=VATS)
-    games.turn("dip banner", score=20)
-    games.end(1)
-    lamp, banner = games.ahead_of
-    assert lamp == "+5 fill lamp, L11, here"
-    latest = ", ".join(stirs[1:])
-    assert banner == f"+15 dip banner, L31, 1 move, played since the points before: 2 more, {latest}, 1 with only text"
-    games.turn("take banner", inventory=(BANNER,))
-    assert (
-        games.ahead_of[-1]
-        == f"+15 dip banner, L31, 1 move, played since the points before: 1 more, {latest}, 1 with only text"
-    )
-    games.turn("read sign")
-    assert games.ahead_of[-1] == f"+15 dip banner, L31, 1 move, played since the points before: 1 more, {latest}"
-
-
-def test_a_command_that_was_needed_several_times_before_points_is_listed_once_with_the_times_that_are_left(
-    tmp_path: Path,
-) -> None:
-    commands = ("take vial", "read sign", "take vial", "dip banner")
-    moments = [Waypoint(GATE.num, score=score) for score in (0, 0, 0, 15)]
-    steps = tuple(map(RouteStep, commands, moments))
-    games = Games(tmp_path)
-    route = Route(7, Goal("score", 15), Waypoint(GATE.num, score=0), steps, 1)
-    games.manager._routes = manager_in(tmp_path / "routes", route)
-    games.turn("dip banner", score=15)
-    games.end(1)
-    assert games.ahead_of == ["+15 dip banner, L11, here, played since the points before: 2 x take vial, read sign"]
-    games.turn("take vial", inventory=(BANNER,))
-    assert games.ahead_of == ["+15 dip banner, L11, here, played since the points before: take vial, read sign"]
 
 
 def test_points_of_this_game_are_listed_as_done_beside_those_of_earlier_games(tmp_path: Path) -> None:
