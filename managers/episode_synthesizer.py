@@ -29,7 +29,7 @@ from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
 from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_line
 from managers.prompting import is_for_a_small_model, lines_of, turn_text
-from managers.questions import Question, ask_each, share_at_end
+from managers.questions import INSIGHTS_TEXT, KNOWLEDGE_TEXT, Beside, Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
 from managers.state_manager import StateManager
 from session.commands import AGAIN, commands_of, plain_command
@@ -190,8 +190,11 @@ class EpisodeSynthesizer(BaseManager):
         )
         alone = prompt(knowledge=others, outlook=[*open_ends, *self._latest_turns()])
         take = partial(self._take, summary, ours)
-        beside = prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends)
-        return (Question(knowledge.model, "analysis", alone, EpisodeAnswer, take, beside, is_about_episode=True),)
+        beside = Beside(prompt(knowledge=WITH_KNOWLEDGE, outlook=open_ends), {KNOWLEDGE_TEXT})
+        shows = frozenset({INSIGHTS_TEXT})
+        return (
+            Question(knowledge.model, "analysis", alone, EpisodeAnswer, take, shows, beside, is_about_episode=True),
+        )
 
     def _take(
         self, summary: EpisodeSummary, numbered: Sequence[KnowledgeEntry], answer: EpisodeAnswer | LanguageModelError

@@ -37,7 +37,16 @@ from managers.map_manager import MapManager
 from managers.objectives import evidence_of
 from managers.plan import commands_in
 from managers.prompting import CHARACTERS_PER_TOKEN, is_for_a_small_model
-from managers.questions import ChosenTurn, Question, ask_each, choice_of, share_at_end
+from managers.questions import (
+    INSIGHTS_TEXT,
+    KNOWLEDGE_TEXT,
+    Beside,
+    ChosenTurn,
+    Question,
+    ask_each,
+    choice_of,
+    share_at_end,
+)
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError
 from session.files.document_store import DocumentStore, PlainText
@@ -316,8 +325,9 @@ class KnowledgeManager(BaseManager):
         characters = tokens.characters(share_at_end(budget) if is_at_end else budget)
         asked = update_question(played, self._known(), characters)
         take = partial(self._take, asked, is_at_end=is_at_end)
-        schema, beside = KnowledgeAnswer, AnswerBesideEpisode
-        return (Question(self.model, "analysis", asked.prompt, schema, take, asked.beside, beside),)
+        beside = Beside(asked.beside, {INSIGHTS_TEXT}, AnswerBesideEpisode) if asked.beside else None
+        shows: set[int | str] = {KNOWLEDGE_TEXT, *asked.turns}
+        return (Question(self.model, "analysis", asked.prompt, KnowledgeAnswer, take, shows, beside),)
 
     def _take(
         self,

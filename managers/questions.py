@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Literal
 
@@ -15,6 +16,9 @@ from zorkgpt.prompts.loader import fill_prompt
 
 SHARE_AT_END, LEAST_AT_END = 0.4, 5_000  # of a token budget, and tokens
 SHARED_FIELDS: Final = frozenset({"reasoning"})
+KNOWLEDGE_TEXT: Final = "knowledge"
+INSIGHTS_TEXT: Final = "insights"
+"""Kinds of texts that a prompt of several shows."""
 _LESSONS: Final[Mapping[str, str]] = {
     "deaths": "why the player died, and whether that won points",
     "memories": "what matters at one location",
@@ -25,14 +29,26 @@ _LESSONS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class Beside:
+    """Another form of a question, for a call with questions that show what it leaves out.
+
+    schema: of the answer, with the same fields; ``None`` for that of the question
+    """
+
+    prompt: Prompt
+    left_out: AbstractSet[int | str]
+    schema: type[BaseModel] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Question:
     """A question to a model.
 
     model: the model that answers if the question is asked alone
     schema: of the answer. Questions with a field of the same name are not asked together, except ``reasoning``
     answered: is called with the answer, or with the error if there is none; may return questions that follow from it
-    beside: the prompt in a call with another question that has such a prompt, without what that one contains
-    beside_schema: of the answer in such a call, with the same fields; ``None`` for ``schema``
+    shows: what the prompt contains that other questions of a call may leave out: turns by number, and kinds of texts
+    beside: how it is asked in one call with questions that show what it then leaves out
     is_about_episode: it gets the texts on which a question about the episode is to be answered
     """
 
@@ -41,16 +57,16 @@ class Question:
     prompt: Prompt
     schema: type[BaseModel]
     answered: Callable[[Any], Sequence[Question] | None]
-    beside: Prompt | None = None
-    beside_schema: type[BaseModel] | None = None
+    shows: AbstractSet[int | str] = frozenset()
+    beside: Beside | None = None
     is_about_episode: bool = False
 
     def with_material(self, material: str) -> Question:
         """Return the question with this text at the end of its prompts if it is about the episode."""
         if not self.is_about_episode or not material:
             return self
-        beside = self.beside and replace(self.beside, user=self.beside.user + material)
-        return replace(self, prompt=replace(self.prompt, user=self.prompt.user + material), beside=beside)
+        beside = self.beside and replace(self.beside, prompt=_with_material(self.beside.prompt, material))
+        return replace(self, prompt=_with_material(self.prompt, material), beside=beside)
 
     def ask(self) -> BaseModel | LanguageModelError:
         """Return the model's answer, or why there is none."""
@@ -58,6 +74,10 @@ class Question:
             return self.model.complete(self.role, self.prompt, self.schema).value
         except LanguageModelError as error:
             return error
+
+
+def _with_material(prompt: Prompt, material: str) -> Prompt:
+    return replace(prompt, user=prompt.user + material)
 
 
 class ChosenTurn(BaseModel):
@@ -103,18 +123,24 @@ def ask_together(questions: Sequence[Question], budget: int, tokens: TokenCounte
         ask_each(question.answered(answer) or ())
 
 
+def _form_of(question: Question, asked: Sequence[Question]) -> tuple[Prompt, type[BaseModel]]:
+    """Return the prompt and the schema of a question in a call with these questions, of which it is one."""
+    beside, shown = question.beside, {text for other in asked if other is not question for text in other.shows}
+    if beside is None or not beside.left_out <= shown:
+        return question.prompt, question.schema
+    return beside.prompt, beside.schema or question.schema
+
+
 def _answers_of_one_call(questions: Sequence[Question]) -> dict[int, BaseModel | LanguageModelError]:
     """Return each question's part of the answer; nothing if the answer is invalid."""
     model = next((each.model for each in questions if each.role == "analysis"), questions[0].model)
-    are_beside = sum(each.beside is not None for each in questions) > 1
-    schemas = [(are_beside and each.beside_schema) or each.schema for each in questions]
+    forms = [_form_of(each, questions) for each in questions]
     fields: dict[str, Any] = {
-        name: (field.annotation, field) for schema in schemas for name, field in schema.model_fields.items()
+        name: (field.annotation, field) for _, schema in forms for name, field in schema.model_fields.items()
     }
     fields["tasks"] = (ClassVar[Sequence[Task]], [Task(each.role, each.prompt, each.schema) for each in questions])
     schema = create_model("LastLessons", __base__=JointAnswer, __doc__=JointAnswer.__doc__, **fields)
-    prompts = [each.beside if each.beside and are_beside else each.prompt for each in questions]
-    numbered = list(enumerate(prompts, start=1))
+    numbered = list(enumerate((prompt for prompt, _ in forms), start=1))
     head = _common_instructions(fields)
     tasks = (f"=== TASK {n} ===\n{_without(each.system, head)}" for n, each in numbered)
     prompt = Prompt.of(

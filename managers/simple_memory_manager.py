@@ -22,12 +22,13 @@ from managers.memory.prompt import (
     location_text,
     memory_of,
     shuffled_location,
+    turns_of,
     visit_prompt,
     worth_keeping,
 )
 from managers.memory.synthesis import VisitMemory, VisitNews, VisitSynthesis, VisitTracker, visit_of
 from managers.prompting import is_for_a_small_model
-from managers.questions import ChosenTurn, Question, ask_each
+from managers.questions import Beside, ChosenTurn, Question, ask_each
 from session.context import Place, PromptSection
 from session.errors import LanguageModelError, StoreError
 from session.events import EpisodeEnd
@@ -452,8 +453,11 @@ class SimpleMemoryManager(BaseManager):
             self.tokens.characters(self.config.prompt_budgets.memory),
             self.config.get_memory_history_window(),
         )
-        prompt = visit_prompt(visits, self.game_state, room, window, self.attribute_names)
-        return (Question(model, "memory", prompt, VisitSynthesis, partial(self._take, visits)),)
+        played = turns_of(visits, self.game_state, window)
+        ask = partial(visit_prompt, visits, self.game_state, room, played, self.attribute_names)
+        turns = frozenset(record.turn for record in played)
+        beside = Beside(ask(has_turns=False), turns) if self._is_over else None
+        return (Question(model, "memory", ask(), VisitSynthesis, partial(self._take, visits), beside=beside),)
 
     def _visit_of(self, news: Sequence[ActionOutcome]) -> VisitNews:
         """Return the news of a location with what is known of it, and for a large model what was done beside them."""

@@ -432,7 +432,7 @@ class PromptBudgetOptions(Options):
     critic: PositiveInt = Field(2000, description="tokens in the critic's prompt")
     info_ext: PositiveInt = Field(2000, description="tokens in the extractor's prompt")
     analysis: PositiveInt = Field(15_000, description="tokens in a prompt about objectives or knowledge")
-    memory: PositiveInt = Field(4000, description="tokens in the memory prompt")
+    memory: PositiveInt = Field(6000, description="tokens in the memory prompt")
     cached: bool = Field(
         True,
         description="the server caches the beginning of prompts; false: other defaults, for short prompts: "

@@ -57,6 +57,7 @@ LONGEST_ARRIVAL = 500  # characters
 MEMORIES_SHARE, ELSEWHERE_SHARE = 0.5, 0.15
 STEPS_BEFORE = 12  # commands before the shown turns, of a visit that brought points
 SHOWN_ABOVE = "(as above)"
+TURNS_BELOW = "(below, among all turns played)"
 STATES = ("open", "locked", "on", "lit", "worn")
 """Attributes that a player can see, if their numbers are known."""
 NO_SIGNALS = "• No strong signals from context"
@@ -244,14 +245,20 @@ def _first_sentence(outcome: ActionOutcome) -> str:
 
 
 def visit_prompt(
-    visits: Sequence[VisitNews], state: GameState, characters: int, window: int, attribute_names: Mapping[str, int]
+    visits: Sequence[VisitNews],
+    state: GameState,
+    characters: int,
+    played: Sequence[TurnRecord],
+    attribute_names: Mapping[str, int],
+    *,
+    has_turns: bool = True,
 ) -> Prompt:
     """Return the prompt that asks what to remember of the visits, in at most ``characters`` characters if possible.
 
     visits: at least one, each to another location
-    window: how many turns up to the first news are shown, in addition to all later ones
+    played: the turns up to the last news that are shown: :func:`turns_of`
+    has_turns: false if a text beside the prompt has them
     """
-    played = _played(visits, state, window)
     outcomes = sorted((each for visit in visits for each in visit.outcomes), key=lambda each: each.record.turn)
     are_several = len(visits) > 1
     fields = {
@@ -274,6 +281,8 @@ def visit_prompt(
     room = room_beside(system, templates, fields, characters)
     fields["elsewhere"] = _elsewhere(visits).fit(int(ELSEWHERE_SHARE * room)).text
     parts, arrivals = _story_parts(visits, state, played), [_arrival_shown(visit) for visit in visits]
+    if not has_turns:
+        parts = [Part(each.name, [[Line(TURNS_BELOW)]]) if each.name == "actions" else each for each in parts]
     for above in (arrivals, [None] * len(visits)):  # without the references if a text has no room
         items = [
             item
@@ -339,8 +348,8 @@ def _arrival_shown(visit: VisitNews) -> Memory | None:
     return memory if is_same else None
 
 
-def _played(visits: Sequence[VisitNews], state: GameState, window: int) -> Sequence[TurnRecord]:
-    """Return the turns that the question shows with their texts."""
+def turns_of(visits: Sequence[VisitNews], state: GameState, window: int) -> Sequence[TurnRecord]:
+    """Return the turns that the question shows with their texts: ``window`` up to the first news, then all."""
     first = min(each.record.turn for visit in visits for each in visit.outcomes if each not in visit.earlier)
     last = max((visit.outcomes[-1].record for visit in visits), key=lambda record: record.turn)
     most = max(1, max(state.turn_count, last.turn) - first + window)

@@ -85,7 +85,8 @@ def test_beside_the_question_about_the_episode_there_is_no_section_for_deaths(pl
     for prompts in ({}, {"knowledge_deaths": own}):
         with using_prompts(prompts):
             (question,) = play.manager.questions(())
-        systems = [each.system for each in filter(None, (question.prompt, question.beside))]
+        assert question.beside is not None
+        systems = [each.system for each in (question.prompt, question.beside.prompt)]
         assert ["DEATH & DANGER" in each for each in systems] == [True, False]
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from pydantic import BaseModel, create_model
 
-from managers.questions import Question, ask_together
+from managers.questions import Beside, Question, ask_together
 from session.text import TokenCounter
 from tests.fixtures.scripted_llm import ScriptedLLM
 from zorkgpt.llm.language_model import Prompt
@@ -19,20 +20,27 @@ LAST_WORD = (
 )
 
 
+class One(BaseModel):
+    one: int
+
+
+class Other(BaseModel):
+    other: int
+
+
 def instructions(name: str) -> str:
     return fill_prompt(name, **dict.fromkeys(prompt_fields(name), ""))
 
 
 def test_the_question_about_the_episode_has_the_material_in_every_form_and_no_other_has_it() -> None:
     prompts = Prompt("Learn.", "Played."), Prompt("Learn.", "Played, as above.")
-    question = Question(
-        ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), prompts[1], is_about_episode=True
-    )
+    other = Question(ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), beside=Beside(prompts[1], set()))
+    question = replace(other, is_about_episode=True)
     asked = question.with_material("\n\nGames.")
-    told = [asked.prompt, *filter(None, [asked.beside])]
+    assert asked.beside is not None
+    told = [asked.prompt, asked.beside.prompt]
     assert [each.user for each in told] == ["Played.\n\nGames.", "Played, as above.\n\nGames."]
     assert {each.system for each in told} == {"Learn."}
-    other = Question(ScriptedLLM(), "analysis", prompts[0], BaseModel, lambda _: (), prompts[1])
     assert (other.with_material("\n\nGames."), question.with_material("")) == (other, question)
 
 
@@ -81,3 +89,17 @@ def test_one_call_says_once_and_last_how_to_answer_and_shows_the_fields_of_each_
     assert call.prompt.system.count(instruction) + call.prompt.user.count(instruction) == 1
     assert instruction in call.prompt.system.splitlines()[-1]
     assert all(instructions(name).splitlines()[-1] in call.prompt.system for name in names)
+
+
+@pytest.mark.parametrize(("shown", "is_left_out"), [({3, 4, 5}, True), ({4, 5}, False)])
+def test_what_other_questions_of_the_call_show_is_left_out_and_nothing_else(
+    shown: set[int], *, is_left_out: bool
+) -> None:
+    llm = ScriptedLLM(lambda *_: {"one": 1, "other": 2})
+    one = Question(llm, "memory", Prompt("", "turns 3, 4"), One, lambda _: ())
+    one = replace(one, beside=Beside(Prompt("", "the turns below"), {3, 4}))
+    other = Question(llm, "analysis", Prompt("", "turns"), Other, lambda _: (), shows=shown)
+    ask_together([one, other], 10_000, TokenCounter())
+    (call,) = llm.calls
+    assert ("the turns below" in call.prompt.user) == is_left_out
+    assert ("turns 3, 4" in call.prompt.user) != is_left_out

@@ -588,7 +588,8 @@ class TestPrompt:
             "(8 more left out)",
         ]
 
-    def test_texts_longer_than_the_whole_room_share_it_alike(self, play: MemoryPlay) -> None:
+    def test_texts_longer_than_the_whole_room_share_it_alike(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent, prompt_budgets={"memory": 4000})
         play.turn("north", "q" * 9000, location=VATS)
         play.turn("x" * 9000, "r" * 9000, world_hash="2")  # its reason is "because of" it
         prompt = asked(play)
@@ -599,7 +600,8 @@ class TestPrompt:
         assert longest("x", asked(play, "RECENT ACTION SEQUENCE:", end="AGENT'S REASONING:")) == 200 - MARK
         assert 15_900 < len(play.llm.calls[-1].prompt.system + prompt) <= 16_000
 
-    def test_half_of_the_room_has_whole_memories_and_the_number_of_the_others(self, play: MemoryPlay) -> None:
+    def test_half_of_the_room_has_whole_memories_and_the_number_of_the_others(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path, silent, prompt_budgets={"memory": 4000})
         for number in range(20):
             play.manager.add_memory(VATS.num, VATS.name, memory(f"{number:02}", text="x" * 900))
         play.turn("north", "q" * 9000, location=VATS)
