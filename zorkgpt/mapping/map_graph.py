@@ -92,7 +92,7 @@ class _Derived:
     paths: of ``navigation.paths_from``, by its arguments, kept until anything changes
     """
 
-    at: dict[int, dict[tuple[object, ...], Any]] = field(default_factory=dict, compare=False)
+    at: defaultdict[int, dict[object, Any]] = field(default_factory=lambda: defaultdict(dict), compare=False)
     names: dict[int, str] = field(default_factory=dict, compare=False)
     paths: dict[tuple[int | bool, ...], Mapping[int, Any]] = field(default_factory=dict, compare=False)
 
@@ -107,8 +107,8 @@ def kept(find: Callable[Concatenate[MapGraph, int, P], T]) -> Callable[Concatena
 
     @wraps(find)
     def find_once(graph: MapGraph, location_id: int, /, *args: P.args, **options: P.kwargs) -> T:
-        known = graph._derived.at.setdefault(location_id, {})  # noqa: SLF001  it becomes a method of the class
-        key = (find, *options.values())
+        known = graph._derived.at[location_id]  # noqa: SLF001  it becomes a method of the class
+        key = (find, *options.values()) if options else find
         if key not in known:
             known[key] = find(graph, location_id, *args, **options)
         found: T = known[key]
@@ -310,7 +310,7 @@ class MapGraph(BaseModel):
     def drop_exits(self, location_id: int, exits: Iterable[str]) -> None:
         """Take exits off a room that were named by mistake; one that was walked stays."""
         room, mistaken = self.rooms.get(location_id), {*exits} - self.connections.get(location_id, {}).keys()
-        if room is not None:
+        if room is not None and not mistaken.isdisjoint(room.exits):
             kept = tuple(exit_ for exit_ in room.exits if exit_ not in mistaken)
             self.rooms[location_id] = room.model_copy(update={"exits": kept})
             self._derived.forget(location_id)

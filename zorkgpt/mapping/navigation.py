@@ -308,7 +308,7 @@ def seen_paths(graph: MapGraph, from_id: int, *, is_new_game: bool = False) -> M
     A carry is a way by which the story once took the player along.
     """
     paths = paths_from(graph, from_id, is_new_game=is_new_game)
-    if len(paths) == len(graph.rooms):
+    if all(carry.to_id in paths for carry in graph.carries.values()):
         return paths
     unsure = paths_from(graph, from_id, uses_carries=True, is_new_game=is_new_game)
     return {**paths, **{room: path for room, path in unsure.items() if room not in paths}}

@@ -12,7 +12,15 @@ from benchmarks.turn_cost import Calls
 from tests.unit.zorkgpt.mapping.graphs import Tried, after, attempts, graph_of, graphs, location_ids
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.map_values import LEADS_BACK, Carry, Edge, FatalExit
-from zorkgpt.mapping.navigation import Path, local_view, neighbourhood, paths_from, shortest_path, untried_from
+from zorkgpt.mapping.navigation import (
+    Path,
+    local_view,
+    neighbourhood,
+    paths_from,
+    seen_paths,
+    shortest_path,
+    untried_from,
+)
 
 
 def ways(graph: MapGraph, from_id: int) -> dict[str, int]:
@@ -403,3 +411,24 @@ def test_after_a_move_a_path_takes_few_steps_for_each_room_at_which_nothing_chan
     with Calls() as calls:
         assert len(paths_from(graph, 1)) == 101
     assert calls.all < 101 * 16
+
+
+def test_a_reading_that_changes_no_exit_keeps_the_paths() -> None:
+    graph = graph_of(*((room, "east", room + 1) for room in range(1, 101)))
+    graph.add_exits(1, ("up",))
+    paths = paths_from(graph, 1)
+    graph.correct_exits(1, ("up",), ("down",))
+    assert paths_from(graph, 1) is paths
+    graph.correct_exits(1, (), ("up",))
+    assert graph.untried_exits(1) == ()
+
+
+@given(graphs(), st.dictionaries(location_ids, location_ids), location_ids)
+def test_carries_lead_only_to_rooms_to_which_no_path_does(graph: MapGraph, carries: dict[int, int], here: int) -> None:
+    for from_id, to_id in carries.items():
+        graph.record_carry(from_id, "wait", Carry(to_id, 1, 4))
+        graph.add_room(from_id)
+        graph.add_room(to_id)
+    walked, carried = paths_from(graph, here), paths_from(graph, here, uses_carries=True)
+    others = {room: path for room, path in carried.items() if room not in walked}
+    assert list(seen_paths(graph, here).items()) == [*walked.items(), *others.items()]
