@@ -239,12 +239,13 @@ class Ahead(BaseManager):
     def _done_of_plan(self) -> Iterator[str]:
         """Yield each line of the plan of which a command was played in this game, with the turns."""
         names, tries = {} if self._map is None else self._map.game_map.room_names, self.game_state.tries
+        in_vain = [(command, turn) for (_, command), turn in tries.in_vain.items()]
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
             places = places_named([line], names)
-            vain = ((command, turn) for command, turn in tries.in_vain if not only_informs(command))
+            vain = done_in(line, in_vain, places, in_vain=True)
             found = {
                 "done": done_in(line, tries.done, places),
-                "without effect": done_in(line, vain, places, in_vain=True),
+                "without effect": [turn for turn in vain if not only_informs(plain_command(turn.action))],
             }
             for what, turns in found.items():
                 played = []

@@ -38,7 +38,7 @@ from session.text import (
     description_in,
     quotation,
 )
-from session.values import Location, Observation, Proposal, TurnRecord, in_reach, things_around
+from session.values import Location, Observation, Proposal, TurnRecord, things_around
 from zorkgpt.mapping.map_values import Edge
 from zorkgpt.mapping.navigation import shortest_path
 
@@ -283,7 +283,7 @@ class CourseManager(BaseManager):
         known_gains = {num for each in effects for num in each.gained}
         held = {*self.game_state.held, *course.in_sight}
         held |= known_gains.intersection(thing.num for thing in record.gained)
-        held |= {num for num in in_reach(record.after) if record.before.carried & things_around(num, record.before)}
+        held |= {num for num in record.after.in_reach if record.before.carried & things_around(num, record.before)}
         problem = step.leads_to.deviation(record.before, record.after, course.touched, held)
         if not problem and (course.kind != "route" or not is_known):  # a route was played through its questions
             is_next_key = record.is_key and record.after.awaits_key and course.stop_at != "news"
@@ -327,9 +327,9 @@ class CourseManager(BaseManager):
                 sentences.append(f"`follow` 0 goes on with the plan: its command {number}, `{command}`{doubt}.")
             steps, progress = self._plan
             sentences += ["All commands of the plan are played."] if steps and len(progress.done) == len(steps) else []
-            vain = {(each.before.location_id, command): each.turn for command, each in self.game_state.tries.in_vain}
+            vain = self.game_state.tries.in_vain
             failed = [
-                f"{number}. `{step.command}`, turn {vain[played]}"
+                f"{number}. `{step.command}`, turn {vain[played].turn}"
                 for number, step in enumerate(steps, start=1)
                 for played in step.played
                 if played in vain and not only_informs(step.command)

@@ -18,9 +18,12 @@ class Tries:
     """The turns of an episode, for queries about earlier ones like the present one.
 
     Turns whose command never reached the story are omitted. Locations are ids, ``None`` if unknown.
+
+    in_vain: by location and command, the latest turn of each that never had an effect there, not even unseen
     """
 
     def __init__(self) -> None:
+        self.in_vain: dict[tuple[int | None, str], TurnRecord] = {}
         self._turns: defaultdict[int | None, dict[str, list[TurnRecord]]] = defaultdict(dict)
         self._paragraphs: dict[str, int] = {}
         self._done: defaultdict[int | None, dict[str, TurnRecord]] = defaultdict(dict)
@@ -33,8 +36,11 @@ class Tries:
         command = typed(turn.action, is_key=turn.is_key)
         here = turn.before.location_id
         at_location, done = self._turns[here], self._done[here]
+        is_first, was_in_vain = command not in at_location, self.in_vain.pop((here, command), None)
         at_location[command] = at_location.pop(command, [])
         at_location[command].append(turn)
+        if (is_first or was_in_vain) and turn.changed_nothing and not (turn.did_something or turn.after.died):
+            self.in_vain[here, command] = turn
         if not turn.moved:
             self._stays[here, command].append(turn)
         if turn.did_something and not (turn.after.died or turn.took_no_turn):
@@ -62,14 +68,6 @@ class Tries:
     def done(self) -> Iterator[tuple[str, TurnRecord]]:
         """Each command at each location that had an effect, with its latest turn, without deaths."""
         return chain.from_iterable(commands.items() for commands in self._done.values())
-
-    @property
-    def in_vain(self) -> Iterator[tuple[str, TurnRecord]]:
-        """Each command at each location that never had an effect there, not even unseen, with its latest turn."""
-        for commands in self._turns.values():
-            for command, turns in commands.items():
-                if all(each.changed_nothing and not (each.did_something or each.after.died) for each in turns):
-                    yield command, turns[-1]
 
     def has_new_paragraph(self, turn: TurnRecord) -> bool:
         """Return whether a paragraph of the turn's text is new, not only their combination."""

@@ -119,6 +119,18 @@ def test_a_command_is_no_repetition_if_anything_has_changed_that_no_player_sees(
     assert tries.outcomes(replace(moment(), state_hash="wet"), "dip banner") == []
 
 
+def test_a_command_is_in_vain_at_a_place_until_the_storys_state_changes_with_it() -> None:
+    tries, dry, wet = Tries(), replace(moment(), state_hash="dry"), replace(moment(), state_hash="wet")
+    here, first, again = dry.location_id, turn("dip banner", dry, dry), turn("Dip  banner.", dry, dry)
+    for each in (first, again):
+        tries.add(each)
+        assert tries.in_vain == {(here, "dip banner"): each}
+    tries.add(turn("dip banner", dry, wet))
+    tries.add(again)
+    tries.add(turn("wring banner", dry, moment()))
+    assert tries.in_vain == {}, "it had an effect once, and of the other command that is unknown"
+
+
 def test_other_commands_places_and_things_in_sight_are_not_meant_nor_is_another_world() -> None:
     tries = after("Empty.")
     assert tries.outcomes(moment(), "take banner") == []
