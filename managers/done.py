@@ -14,11 +14,12 @@ from session.text import text_key
 from session.values import TurnRecord
 
 _NUMBERED = re.compile(
-    r"(?:\b(?:L|locations? #?|ID:? |(?:at|from) )|#|(?<=[^\s,.:;(] )\()"
-    r"(\d+)\b(?! (?:points?|turns?|moves?|commands?)\b)",
+    r"(?=\d)(?:(?<=\bL)|(?<=#)|(?<=\b(?:ID|at) )|(?<=\bID: )|(?<=\bfrom )|(?<=\blocation )|(?<=\blocations )"
+    r"|(?<=[^\s,.:;(] \())(\d+)\b(?! (?:points?|turns?|moves?|commands?)\b)",
     re.IGNORECASE,
 )
-"""A number in brackets is that of a location after its name only: steps are counted so, too."""
+"""A number in brackets is that of a location after its name only: steps are counted so, too. The search begins at the
+digits, because most of a text has none."""
 SHORTEST_NAME = 4  # letters of a location's name that counts in a text
 
 

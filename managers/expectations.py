@@ -40,7 +40,7 @@ from session.text import (
     sentence_around,
     sentences_of,
 )
-from session.values import GameObject, Location, Observation, TurnRecord, in_reach, things_around
+from session.values import GameObject, Location, Observation, TurnRecord, things_around
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 MOST_REFUSED = 3  # commands in a row that took no turn of the story, before any course ends
@@ -234,13 +234,13 @@ class Expectations:
             return True
         if not (self._state.has_effect(record) or is_waiting(command)):
             return False
-        reach = in_reach(record.before) | in_reach(record.after)
+        reach = record.before.in_reach | record.after.in_reach
         things = {reach[num] for num in self._named(record) & reach.keys()}
         if not _ANYTHING.isdisjoint(command.split()):
-            things.update(thing for thing in (*record.gained, *record.lost) if thing.num in in_reach(record.before))
+            things.update(thing for thing in (*record.gained, *record.lost) if thing.num in record.before.in_reach)
         if record.moved:
             then = (turn.before for turn in reversed(self._state.turns) if turn.before.location_id == place)
-            things.update(thing for moment in islice(then, 1) for thing in in_reach(moment).values())
+            things.update(thing for moment in islice(then, 1) for thing in moment.in_reach.values())
         return only_confirms(sentence, command, {word for thing in things for word in thing.words})
 
     def _changes(self, record: TurnRecord, further: Iterable[str] = (), *, only_sight: bool = False) -> str:
@@ -324,10 +324,10 @@ class Expectations:
 
     def _named(self, record: TurnRecord) -> frozenset[int]:
         """Return the objects that a command names by the story's words, or else by those in its object's name."""
-        command, cut, reach = plain_command(record.action), self._vocabulary.cut, in_reach(record.before)
+        command, cut, reach = plain_command(record.action), self._vocabulary.cut, record.before.in_reach
         words = {*map(cut, re.findall(r"[\w'-]+", command))} - _SMALL_WORDS
         named = {num for word in words for num in self._vocabulary.objects.get(word, ())}
-        things = reach | in_reach(record.after)
+        things = reach | record.after.in_reach
         named |= {num for num, each in things.items() if words & {*map(cut, each.words)}}
         if named.isdisjoint(reach):
             named |= {num for word in words for num in self._vocabulary.mentions.get(word, ())}
@@ -348,7 +348,7 @@ class Expectations:
         if not _ANYTHING.isdisjoint(record.action.lower().split()):
             return []
         before, named = record.before, self._named(record)
-        reach, carried = in_reach(before), without.carried
+        reach, carried = before.in_reach, without.carried
         return [
             thing
             for thing in things

@@ -14,7 +14,7 @@ from typing_extensions import Self
 
 from session.commands import passes_time, plain_command, referred_to
 from session.text import description_in
-from session.values import GameObject, Observation, StopAt, died_in_vain, in_reach, things_around
+from session.values import GameObject, Observation, StopAt, died_in_vain, things_around
 
 GoalKind = Literal["score", "room", "thing"]
 LEAST_TRUST = 0.3
@@ -82,7 +82,7 @@ class Waypoint:
     def _change_of_things(
         self, before: Observation, observation: Observation, touched: Collection[int], held: Collection[int]
     ) -> str:
-        had, here = observation.carried, in_reach(observation)
+        had, here = observation.carried, observation.in_reach
         if not all(num in had or had & things_around(num, observation) for num in self.carried_set & {*touched}):
             return "you do not carry all that you carried then"
         if self.seen and observation.visible is None:
@@ -243,7 +243,7 @@ class Route:
         """
         touched = {*self.touched}
         if _mark(now, self.touched) == self.points[done].mark:
-            touched -= in_reach(now).keys()
+            touched -= now.in_reach.keys()
         found = [each for each, things in changed.items() if not touched.isdisjoint(things)]
         return [each for each in found if each not in self.played(done)]
 
@@ -318,7 +318,7 @@ class Route:
             return False
         ahead = self.points[at:]
         words = {word for command in self.commands[at:] for word in plain_command(command).split()}
-        things = in_reach(observation)
+        things = observation.in_reach
         needed = {num for one, other in pairwise(ahead) for num in one.carried_set ^ other.carried_set}
         needed |= {
             num
@@ -435,7 +435,7 @@ def touched_in(moments: Iterable[Observation], commands: Iterable[str] = ()) -> 
     """
     touched: set[int] = set()
     for (before, after), command in zip(pairwise(moments), chain(commands, repeat("")), strict=False):
-        words, things = {*plain_command(command).split()}, in_reach(after)
+        words, things = {*plain_command(command).split()}, after.in_reach
         old, new = standings(before), standings(after)
         here, there = ({moment.location.num} if moment.location else set() for moment in (before, after))
         for number in old.keys() | new.keys():

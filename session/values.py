@@ -147,10 +147,15 @@ class Observation:
         """The label of the location, "" if it is unknown."""
         return self.location.label if self.location else ""
 
-    @property
+    @cached_property
     def carried(self) -> frozenset[int]:
         """The numbers of the objects that the player is known to carry."""
         return frozenset(thing.num for thing in self.inventory or ())
+
+    @cached_property
+    def in_reach(self) -> dict[int, GameObject]:
+        """The carried and visible objects by number."""
+        return {thing.num: thing for thing in (*(self.inventory or ()), *(self.visible or ()))}
 
     @cached_property
     def noticed(self) -> tuple[object, ...] | None:
@@ -407,9 +412,7 @@ class TurnRecord:
     def rearranged(self) -> bool:
         """Whether the player or a thing here came, went or changed its place, or a thing got another name."""
         before, after = self.before, self.after
-        one, other = (
-            {(each.num, each.name, each.parent) for each in in_reach(now).values()} for now in (before, after)
-        )
+        one, other = ({(each.num, each.name, each.parent) for each in now.in_reach.values()} for now in (before, after))
         has_seat = (before.inside and before.inside.num) != (after.inside and after.inside.num)
         return one != other or has_seat or self.moved or self._moves_things_here
 
@@ -422,7 +425,7 @@ class TurnRecord:
     @property
     def changed_attributes(self) -> frozenset[tuple[int, int, bool]]:
         """The attributes that things in reach got (true) or lost, each with the number of the thing."""
-        one, other = in_reach(self.before), in_reach(self.after)
+        one, other = self.before.in_reach, self.after.in_reach
         return frozenset(
             (attribute, num, attribute in other[num].attributes)
             for num in one.keys() & other
@@ -444,21 +447,21 @@ class TurnRecord:
         is_same = before.noticed == after.noticed and not self._moves_things_here
         return is_same and before.moves is not None and before.moves == after.moves
 
-    @property
+    @cached_property
     def came_to_light(self) -> tuple[GameObject, ...]:
         """The objects that are carried or visible now and were not before; empty if the player moved or it is unknown.
 
         Things that only changed their places in the room do not count, even if they were on something, and neither does
         what the player was in or on, or what is in the place of a thing of the same name.
         """
-        known, before = in_reach(self.before), self.before
+        known, before = self.before.in_reach, self.before
         if self.moved or not known:
             return ()
         changed = {*places_changed(before, self.after), *self.after.carried}
         stirred = {num for num in changed if before.location and before.location.num in holders_of(num, before.parents)}
         known = {**known, before.inside.num: before.inside} if before.inside else known
-        found = (thing for number, thing in in_reach(self.after).items() if number not in {*known, *stirred})
-        return _without_names(found, (thing for number, thing in known.items() if number not in in_reach(self.after)))
+        found = (thing for number, thing in self.after.in_reach.items() if number not in {*known, *stirred})
+        return _without_names(found, (thing for number, thing in known.items() if number not in self.after.in_reach))
 
     @property
     def replaced(self) -> Mapping[int, GameObject]:
@@ -471,8 +474,8 @@ class TurnRecord:
         gone: dict[int, list[GameObject]] = {}
         come: dict[int, list[int]] = {}
         for num in places_changed(before, after):
-            if after.parents[num] == 0 and num in in_reach(before):
-                gone.setdefault(before.parents[num], []).append(in_reach(before)[num])
+            if after.parents[num] == 0 and num in before.in_reach:
+                gone.setdefault(before.parents[num], []).append(before.in_reach[num])
             elif before.parents[num] == 0:
                 come.setdefault(after.parents[num], []).append(num)
         return {
@@ -549,14 +552,9 @@ def _without_names(things: Iterable[GameObject], others: Iterable[GameObject]) -
     return tuple(kept)
 
 
-def in_reach(observation: Observation) -> dict[int, GameObject]:
-    """Return the carried and visible objects by number."""
-    return {thing.num: thing for thing in (*(observation.inventory or ()), *(observation.visible or ()))}
-
-
 def things_around(number: int, moment: Observation) -> frozenset[int]:
     """Return the things in reach that an object is in or on, directly or not."""
-    reach, parents, holder, found = in_reach(moment), moment.parents, number, {number}
+    reach, parents, holder, found = moment.in_reach, moment.parents, number, {number}
     while True:
         holder = reach[holder].parent if holder in reach else parents[holder] if holder < len(parents) else 0
         if holder in found:  # 0 of 0, or a circle in a broken tree

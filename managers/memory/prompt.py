@@ -43,7 +43,7 @@ from session.text import (
     text_key,
     without_padding,
 )
-from session.values import ENDINGS, GameObject, Location, Seed, TurnRecord, in_reach
+from session.values import ENDINGS, GameObject, Location, Seed, TurnRecord
 from zorkgpt.llm.language_model import Prompt
 from zorkgpt.prompts.loader import fill_prompt
 
@@ -464,8 +464,8 @@ def _known_name(thing: GameObject, state: GameState) -> str:
 
 def _gone(record: TurnRecord, state: GameState) -> Iterator[str]:
     """Yield each thing with a known name that is no longer in sight."""
-    here = in_reach(record.after)
-    names = (_known_name(thing, state) for num, thing in in_reach(record.before).items() if num not in here)
+    here = record.after.in_reach
+    names = (_known_name(thing, state) for num, thing in record.before.in_reach.items() if num not in here)
     yield from (f"{name} no longer in sight" for name in names if name)
 
 
@@ -474,8 +474,8 @@ def _changed_states(record: TurnRecord, attribute_names: Mapping[str, int]) -> I
     was, now = ((each.inside.num, each.inside.label) if each.inside else None for each in (record.before, record.after))
     if was != now:
         yield f"now in or on {one_line(now[1])}" if now else "no longer in or on anything"
-    before, names = in_reach(record.before), [each for each in STATES if each in attribute_names]
-    for num, thing in in_reach(record.after).items():
+    before, names = record.before.in_reach, [each for each in STATES if each in attribute_names]
+    for num, thing in record.after.in_reach.items():
         changed = thing.attributes ^ before.get(num, thing).attributes
         states = [
             f"{'now' if attribute_names[name] in thing.attributes else 'no longer'} {name}"

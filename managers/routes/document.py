@@ -20,7 +20,7 @@ from session.errors import StoreError, first_problem
 from session.files.markdown import BYTE_ORDER_MARK
 from session.route import LEAST_TRUST, Route, RouteStep, key_of
 from session.text import counted, one_line, with_numbers
-from session.values import Observation, in_reach
+from session.values import Observation
 
 MOST_SKIPPED = 6  # commands that a line names although they are not in it
 MOST_SHOWN = 2400  # characters of the lines about all routes together; the first is shown anyway
@@ -376,7 +376,7 @@ def doubts_of(
     ahead = {point.location_id for point in route.points[done:]}
     reasons = {"not held now": without}
     if then.inside not in (None, inside):
-        seen = {thing.num: thing.name for thing in in_reach(now).values()}
+        seen = {thing.num: thing.name for thing in now.in_reach.values()}
         out_of = {"not tried outside": _name_of(then.inside or 0, {**names, **seen})}
         reasons |= {"not tried in or on": now.inside.label} if now.inside else out_of
     commands = {"not done in this game": route.not_done(done, changed)}

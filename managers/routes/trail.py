@@ -72,9 +72,10 @@ class Trail:
         if not self._moments:
             self._moments.append(record.before)
             self._reached(record.before)
+            self.said.update(digests_of(record.before.text))
         if record.before.location is not None and not record.is_of_route:
             self.tried.setdefault(record.before.location.num, Counter())[record.action] += 1
-        self.said.update(digests_of(record.before.text), digests_of(record.after.text, record.action))
+        self.said.update(digests_of(record.after.text, record.action))
         after = record.after
         if after.location is not None and after.inventory is not None:
             held = held_key(after.carried)
