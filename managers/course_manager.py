@@ -36,6 +36,7 @@ from session.route import Course, RouteStep, Waypoint
 from session.text import (
     counted,
     description_in,
+    one_line,
     quotation,
 )
 from session.values import Location, Observation, Proposal, TurnRecord, things_around
@@ -191,6 +192,7 @@ class CourseManager(BaseManager):
         is_known = bool(step.places) and now.location is not None
         doubts = ["place unknown"] if not is_known else [] if step.is_played else ["never played here"]
         doubts += ["the story waits for an answer"] if now.awaits_answer or now.awaits_key else []
+        doubts += self._missing_for(step) if is_known else []
         left = [each for each in range(1, number) if each - 1 not in progress.done]
         played = {plain_command(turn.action) for turn in self.game_state.turns} if left else ()
         otherwise = [each for each in left if steps[each - 1].command in played]
@@ -198,6 +200,18 @@ class CourseManager(BaseManager):
         doubts += [f"{numbered_commands(left)} not played"] if left else []
         doubts += [f"{numbered_commands(otherwise)} played, but not as planned"] if otherwise else []
         return f" ({'; '.join(doubts)})" if doubts else ""
+
+    def _missing_for(self, step: PlannedStep) -> list[str]:
+        """Return in words that each earlier game lost a thing by the command that the player does not carry now."""
+        now = self.game_state.latest
+        if self._routes is None or now.location is None or now.inventory is None:
+            return []
+        lost = [{*each.lost} for each in self._routes.effects_of(step.command, now.location.num)]
+        missing = set[int]().union(*lost) - now.carried
+        if not lost or not all(missing & each for each in lost):
+            return []
+        names = [self._routes.book.names.get(num, "a thing") for num in sorted(missing)]
+        return [f"not carried now: {', '.join(map(one_line, names))}"]
 
     @property
     def _plan(self) -> tuple[Sequence[PlannedStep], Progress]:

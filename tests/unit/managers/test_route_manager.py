@@ -709,3 +709,17 @@ def test_the_plan_is_offered_with_a_doubt_while_the_location_is_not_known(tmp_pa
     courses._planned = lambda: ("north", "up")
     play(manager, YARD, away := replace(HALL, location=None), "north")
     assert told(courses, away) == "`follow` 0 goes on with the plan: its command 2, `up` (place unknown)."
+
+
+def test_the_plan_is_offered_with_the_thing_that_its_command_took_away_and_the_player_does_not_carry(
+    tmp_path: Path,
+) -> None:
+    lamp = GameObject(40, "lamp")
+    laden, with_lamp = (replace(each, inventory=(lamp,)) for each in (HALL, YARD))
+    manager = after_game(tmp_path, YARD, ("take lamp", with_lamp), ("north", laden), ("drop lamp", HALL))
+    courses = courses_of(manager)
+    courses._planned = lambda: ("north", "drop lamp")
+    play(manager, YARD, HALL, "north")
+    assert told(courses, HALL).endswith("its command 2, `drop lamp` (not carried now: lamp).")
+    play(manager, HALL, laden, "dig")
+    assert told(courses, laden).endswith("its command 2, `drop lamp`.")
