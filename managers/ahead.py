@@ -237,14 +237,19 @@ class Ahead(BaseManager):
             yield f"{command}{end.after}, L{place}, {_distance(path)}: {end.how} ({end.when})"
 
     def _done_of_plan(self) -> Iterator[str]:
-        """Yield each line of the plan of which a command was played in this game, with the turns."""
+        """Yield each line of the plan of which a command, but for moves, was played in this game, with the turns.
+
+        The same move belongs to several ways.
+        """
         names, tries = {} if self._map is None else self._map.game_map.room_names, self.game_state.tries
         in_vain = [(command, turn) for (_, command), turn in tries.in_vain.items()]
+        is_move = self.movements.is_direction
+        done = [(command, turn) for command, turn in tries.done if not is_move(command)]
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
             places = places_named([line], names)
             vain = done_in(line, in_vain, places, in_vain=True)
             found = {
-                "done": done_in(line, tries.done, places),
+                "done": done_in(line, done, places),
                 "without effect": [turn for turn in vain if not only_informs(plain_command(turn.action))],
             }
             for what, turns in found.items():

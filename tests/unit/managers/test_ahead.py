@@ -341,6 +341,9 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(gam
     games.turn("dip banner", score=2)
     lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
     assert lines["2"] == "dip banner, L31, turn 9"
+    games.turn("up", location=LOFT)  # line 5 may mean it for another way
+    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
+    assert lines.keys() == {"1", "2"}
 
 
 def test_places_of_the_plan_and_of_notes_are_on_the_map_with_their_distance(games: Games) -> None:
