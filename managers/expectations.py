@@ -295,7 +295,7 @@ class Expectations:
         return f"the story does not describe {self.name_of(place)}{dark}"
 
     def _come_to_light(self, record: TurnRecord, further: Iterable[str]) -> list[GameObject]:
-        """Return the things, never held, that came into sight uncarried and that the story names.
+        """Return the things, never held, that came into sight uncarried and that the story names as in no earlier game.
 
         There are none if one of them is named by the command or by a further one of the course: then it was meant.
         """
@@ -307,7 +307,10 @@ class Expectations:
             thing.num in named or not meant.isdisjoint(thing.words) for thing in new
         ):
             return []
-        words = set(re.findall(r"[\w'-]+", record.after.text.lower()))
+        sentences = sentences_of(ASIDE.sub("", record.after.text))
+        known = self._printed_before  # by earlier games, whose player knew of the thing
+        text = " ".join(each for each in sentences if not all(digest in known for digest in digests_of(each)))
+        words = set(re.findall(r"[\w'-]+", text.lower()))
         return [thing for thing in new if not words.isdisjoint(thing.words)]
 
     def _points_missed(self, record: TurnRecord) -> str:

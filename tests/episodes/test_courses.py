@@ -666,14 +666,16 @@ def test_points_that_a_command_won_before_and_does_not_win_now_stop_a_course(tmp
         assert ("it won no point, though it did here in an earlier game" in course) == is_stopped
 
 
-def test_what_comes_into_sight_while_the_player_waits_stops_a_course(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_known", [False, True], ids=["new in any game", "printed in an earlier game"])
+def test_what_comes_into_sight_while_the_player_waits_stops_a_course_once(tmp_path: Path, *, is_known: bool) -> None:
     falls = replace(TAKEN, text="A brass key falls from the chute.", visible=(KEY,), state_hash="d")
     script = {**ROUTINE, "wait": falls}
-    model = answering(*typed("take rope", "wait", "wait", "wait"), routine("take rope", "wait", "read rope"))
-    play_mill(tmp_path, model, script, max_turns_per_episode=4)
-    assert "stopped at `wait` (3 commands played): now in sight: brass key. Not played: `read rope`." in course_in(
-        model.calls[-1].prompt.user
-    )
+    first = typed("take rope", "wait" if is_known else "read rope", "look", "look")
+    model = answering(*first, routine("take rope", "wait", "read rope"))
+    run = play_mill(tmp_path, model, script, max_turns_per_episode=4)
+    stopped = "stopped at `wait` (3 commands played): now in sight: brass key. Not played: `read rope`."
+    assert (stopped in course_in(model.calls[-1].prompt.user)) != is_known
+    assert (sources(run)[-1] == ("read rope", "then")) == is_known
 
 
 def test_an_exit_in_vain_stops_no_course_if_the_player_went_on_with_the_same_command_in_this_game(
