@@ -42,6 +42,12 @@ class Installed:
         """The installed command."""
         return self.environment / "bin" / "zorkgpt"
 
+    @property
+    def mypy(self) -> tuple[str, ...]:
+        """The arguments of the interpreter that check types, and read those of packages once."""
+        strict = ("-m", "mypy", "--strict", "--cache-dir", str(self.environment / "types"))
+        return *strict, "--python-executable", str(self.python)
+
 
 def install(folder: Path) -> Installed:
     """Build the wheel in ``folder`` and install it there with pip, without network access."""
@@ -108,12 +114,11 @@ def test_a_program_beside_a_module_with_a_name_of_ours_is_told_which(installed: 
 
 def test_a_program_in_another_folder_plays_and_has_its_types_checked(installed: Installed, tmp_path: Path) -> None:
     (tmp_path / "examples.py").write_text("\n".join(EXAMPLES), encoding="utf-8")
-    strict = ("-m", "mypy", "--strict", "--cache-dir", "cache", "--python-executable", str(installed.python))
-    checked = _run(installed, tmp_path, *strict, "examples.py")
+    checked = _run(installed, tmp_path, *installed.mypy, "examples.py")
     assert checked.stdout == "Success: no issues found in 1 source file\n"
 
     (tmp_path / "wrong.py").write_text("from zorkgpt import api\napi.play(agent=len)\napi.read_run().score\n")
-    refused = _run(installed, tmp_path, *strict, "wrong.py")
+    refused = _run(installed, tmp_path, *installed.mypy, "wrong.py")
     assert refused.returncode == 1
     assert 'Argument "agent" to "play" has incompatible type' in refused.stdout
     assert '"PlayedRun" has no attribute "score"' in refused.stdout
@@ -131,8 +136,7 @@ def test_a_project_of_five_files_tests_its_own_story(installed: Installed, tmp_p
     assert len([path for path in project.rglob("*") if path.is_file()]) == 5
     passed = _run(installed, project, "-m", "pytest", "-p", "no:cacheprovider")
     assert (passed.returncode, "2 passed" in passed.stdout) == (0, True), passed.stdout
-    strict = ("-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"))
-    checked = _run(installed, project, *strict, "--python-executable", str(installed.python), "test_story.py")
+    checked = _run(installed, project, *installed.mypy, "test_story.py")
     assert checked.stdout == "Success: no issues found in 1 source file\n"
 
     scores = ("-m", "zorkgpt", "replay", "--from-actions", "walkthrough.txt", "--game", "story.z5", "--expect-score")
