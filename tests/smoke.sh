@@ -23,7 +23,7 @@ smoke() {
     set -euo pipefail
     local name=$1 zorkgpt=$work/$1/bin/zorkgpt
     "$2" -m venv "$work/$name"
-    "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
+    "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes \
         -r "$root/requirements.lock"
     "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$work"/wheel/*.whl
     cd "$work"
