@@ -84,14 +84,24 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """A death of the player. ``steps``: the turns that led to it; the last one is that of the death."""
+    """A death of the player, or the loss of the game.
+
+    steps: the turns that led to it; the last one is that of the death
+    is_loss: the story was lost without a death
+    """
 
     steps: Annotated[tuple[Step, ...], Field(min_length=1)]
+    is_loss: Annotated[bool, Field(exclude_if=not_)] = False
 
     @property
     def last(self) -> Step:
-        """The turn in which the player died."""
+        """The turn in which the player died or lost."""
         return self.steps[-1]
+
+    @property
+    def what(self) -> str:
+        """What it was, in words."""
+        return "the story was lost" if self.is_loss else "the player died"
 
     @property
     def before(self) -> tuple[str, ...]:
@@ -165,7 +175,7 @@ class EpisodeSummary:
         for step in dict.fromkeys([*deaths, *filter(None, [self.ending])]):
             points = f" with {self.points}" if self.points else ""
             ended = [f"the story ended, {self.end}{points}"] if step == self.ending else []
-            how = "; ".join([*(["you died"] if step in deaths else []), *ended])
+            how = "; ".join([*(["you died"] if step in deaths and not deaths[step].is_loss else []), *ended])
             before = _after(deaths[step].before) if step in deaths else ""
             yield KnownEnd(self.episode, step, how, before, changes.get(step.turn, 0))
 
@@ -204,8 +214,8 @@ def summary_of(
             at = referred_to(commands, number)
             after = "" if at is None else one_line(commands[at])
             scored.append(Scored(turn.turn, where, action, turn.score_change, after))
-        if turn.after.died:
-            deaths.append(Death(tuple(recent[-STEPS_KEPT:])))
+        if turn.after.died or turn.after.ending == "lost":
+            deaths.append(Death(tuple(recent[-STEPS_KEPT:]), is_loss=not turn.after.died))
             recent.clear()
     verdicts = [turn.verdicts[-1] for turn in turns if turn.verdicts]
     opinions = [
@@ -332,7 +342,7 @@ def death_lines(summary: EpisodeSummary) -> list[str]:
 
 
 def _deadly(death: Death) -> str:
-    return f"the player died at {place(death.last.location)} on `{_short(death.last.action)}`{_after(death.before)}"
+    return f"{death.what} at {place(death.last.location)} on `{_short(death.last.action)}`{_after(death.before)}"
 
 
 def _after(commands: Sequence[str]) -> str:
@@ -365,7 +375,7 @@ def episode_prompt(
     before = _earlier_items(earlier[-EARLIER_SHOWN:])
     deaths = []
     for death in summary.deaths[-DEATHS_SHOWN:]:
-        lines = [Line(f"Death in turn {death.last.turn}:")]
+        lines = [Line(f"{'Loss' if death.is_loss else 'Death'} in turn {death.last.turn}:")]
         for step in death.steps[-STEPS_KEPT:]:
             lines.append(Line(turn_text(step.turn, _short(step.action), at=step.location)))
             lines.append(Line("  Response: ", step.response))
@@ -401,11 +411,11 @@ PlanText = Annotated[str, at_most(LONGEST_PLAN_LINE)]
 
 
 class DeathLesson(BaseModel):
-    """What one death teaches."""
+    """What one death or loss teaches."""
 
-    turn: int = Field(description="turn of the death")
+    turn: int = Field(description="turn of the death or loss")
     text: KnownText = Field(
-        description=f"what killed, how to see it coming, what to do instead; at most {LONGEST_LINE} characters"
+        description=f"what killed or lost, how to see it coming, what to do instead; at most {LONGEST_LINE} characters"
     )
 
 

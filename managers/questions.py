@@ -20,7 +20,7 @@ KNOWLEDGE_TEXT: Final = "knowledge"
 INSIGHTS_TEXT: Final = "insights"
 """Kinds of texts that a prompt of several shows."""
 _LESSONS: Final[Mapping[str, str]] = {
-    "deaths": "why the player died, and whether that won points",
+    "deaths": "why the player died or lost, and whether that won points",
     "memories": "what matters at one location",
     "lines": "what else this episode shows of the game, and of ways of playing it",
     "insights": "the rest, such as what only several episodes show together",

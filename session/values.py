@@ -107,7 +107,7 @@ class Observation:
         ones, which Inform's library leaves out of its lists
     moves: the story's own count of turns
     world_hash: 8 hex digits, equal if all objects, their attributes and their properties are equal
-    died: the player died in this step; some stories continue after a death
+    died: the player died in this step, as the story or its profile has it; some stories continue after a death
     ending: how the story ended, until a restart or a restore
     refusal: why the command was not passed to the story; no turn of the story passed then
     parents: for each object number the number of its parent; empty if there is no object tree
@@ -444,7 +444,7 @@ class TurnRecord:
         A parser may still have marked things out of sight that it tried to understand.
         """
         before, after = self.before, self.after
-        is_same = before.noticed == after.noticed and not self._moves_things_here
+        is_same = before.noticed == after.noticed and not (self._moves_things_here or self.is_decisive)
         return is_same and before.moves is not None and before.moves == after.moves
 
     @cached_property

@@ -63,18 +63,25 @@ _GOOD_FORTUNE = (
     r"|vindicat|exonerat|reunit|restor|heal|cured|chosen|hired|enlighten|absolv|admitt|award|invit|bless|grant|pardon"
     r"|reinstat|successful|brave|good|great)"
 )
-_LOSS = re.compile(
-    _PLAYER + r"(?:die[ds]?|dead|perish\w*|expired?|drown\w*|suffocate\w*|starved?|succumb\w*|doomed|ruined|mad|no more"
-    r"|defeated(?!\s+\w)|fail(?:ed|ure)?|missed|lose|lost(?=\s*(?:[^\w\s]|$)|\s+(?:the|to|it|everything)\b"
-    r"|\s+your (?:life|mind|soul|head|way|job|sanity)\b)|(?:gone|went|going|driven)\s+(?:\w+ly\s+)?(?:mad|insane|crazy)"
-    r"|ceased to (?:be|exist)|(?:run|ran) out of|\w+\s+to (?:(?:your|my|our) )?(?:death|doom)"
-    rf"|(?:been|gotten|got)\s+(?!(?:\w+\s+)?{_GOOD_FORTUNE}\w*)\w+(?:ed|en|t|ung|unk|own|ost|ain))\b"
-    r"|\b(?:mission|quest|task|attempt)\b(?:\s+(?:has|is|was))?(?:\s+a)?\s+fail(?:ed|ure)\b"
-    r"|\A\s*(?:failure|defeat(?:ed)?|dead|killed|doomed)\W*\Z|\b(?:r\.?i\.?p\.?|rest in peace)(?!\w)"
-    r"|\btime(?:'s| is| has run) (?:up|out)\b",
+_DYING = re.compile(
+    _PLAYER + r"(?:die[ds]?|dead|perish\w*|expired?|drown\w*|suffocate\w*|starved?|no more|ceased to (?:be|exist)"
+    r"|(?:\w+\s+)?to (?:(?:your|my|our) )?death"
+    r"|(?:been|gotten|got)\s+(?:\w+ly\s+)?(?:killed|slain|murdered|executed))\b"
+    r"|\A\s*(?:dead|killed)\W*\Z|\b(?:r\.?i\.?p\.?|rest in peace)(?!\w)",
     re.IGNORECASE,
 )
-"""What the banner at an end says of a player who died, failed, or had something done to them."""
+"""How the banner at an end calls it a death."""
+_LOSS = re.compile(
+    _PLAYER + r"(?:succumb\w*|doomed|ruined|mad"
+    r"|defeated(?!\s+\w)|fail(?:ed|ure)?|missed|lose|lost(?=\s*(?:[^\w\s]|$)|\s+(?:the|to|it|everything)\b"
+    r"|\s+your (?:life|mind|soul|head|way|job|sanity)\b)|(?:gone|went|going|driven)\s+(?:\w+ly\s+)?(?:mad|insane|crazy)"
+    r"|(?:run|ran) out of|\w+\s+to (?:(?:your|my|our) )?doom"
+    rf"|(?:been|gotten|got)\s+(?!(?:\w+\s+)?{_GOOD_FORTUNE}\w*)\w+(?:ed|en|t|ung|unk|own|ost|ain))\b"
+    r"|\b(?:mission|quest|task|attempt)\b(?:\s+(?:has|is|was))?(?:\s+a)?\s+fail(?:ed|ure)\b"
+    r"|\A\s*(?:failure|defeat(?:ed)?|doomed)\W*\Z|\btime(?:'s| is| has run) (?:up|out)\b",
+    re.IGNORECASE,
+)
+"""What the banner at an end says of a player who failed, or had something done to them."""
 _VICTORY = re.compile(
     _PLAYER + r"(?:won|win)\b|\A\W*(?:won|win(?:ner)?)\b"
     r"|\b(?:victor(?:y|ious)|triumph\w*|congratulations|mission accomplished)\b",
@@ -110,6 +117,8 @@ def judge_ending(
 ) -> tuple[bool, Ending | None]:
     """Return whether the player died in the step that printed ``text``, and how the story ended in it, if it did.
 
+    At an end it is a death only if the story calls it one.
+
     stopped: the machine has stopped, or the story restarted
     victory, defeat: whether Jericho's profile recognises the text as such. A defeat may be a death that the player
         survives. The story's banner takes precedence: a victory in it excludes a death, and a death excludes a
@@ -122,11 +131,12 @@ def judge_ending(
     won = bool(_VICTORY.search(banner)) and not killed and not _DENIAL.search(banner)
     if victory and (all_points or not killed):
         return False, "won"
-    died = killed or (defeat and not won)
+    lost = defeat and not won
     if not (stopped or locked_in or asks_what_next(text)):
-        return died, None
-    if died or (not won and (_LOSS.search(banner) or _DEATH.search(text[-_TAIL:]))):
-        return True, "lost"
+        return killed or lost, None
+    died = killed or (not won and bool(_DYING.search(banner) or _DEATH.search(text[-_TAIL:])))
+    if died or lost or (not won and _LOSS.search(banner)):
+        return died, "lost"
     return False, "won" if won or all_points else "over"
 
 
@@ -137,7 +147,7 @@ def asks_what_next(text: str) -> bool:
 
 def names_the_outcome(text: str) -> bool:
     """Return whether a banner in ``text`` says that the player has won or lost."""
-    return any(form.search(banner) for banner in _banners(text) for form in (_VICTORY, _DEATH, _LOSS))
+    return any(form.search(banner) for banner in _banners(text) for form in (_VICTORY, _DEATH, _DYING, _LOSS))
 
 
 def _banners(text: str) -> list[str]:

@@ -24,7 +24,7 @@ STORIES = Path(__file__).parents[1] / "stories"
 class End(NamedTuple):
     """How a story ends, and the points that are known then.
 
-    deaths: turns in which the player died; Inhumane rewards them
+    deaths: turns in which the player died; Inhumane rewards them, and many stories are lost without one
     """
 
     ending: Ending
@@ -61,16 +61,16 @@ LOSSES = [
     # story, commands of the walkthrough before, others, as Jericho knows it, as an unknown story
     ("afflicted.z8", 96, ("in", *["wait"] * 4), End("won", 75, 75), End("over", -75)),
     ("anchor.z8", 318, ("wait",) * 3, End("lost", 41, 100, 1), End("lost", 41, 100, 1)),
-    ("anchor.z8", 344, ("y",), End("lost", 44, 100, 1), End("lost", 44, 100, 1)),
-    ("curses.z5", 0, ("down",), End("lost", 0, 550, 1), End("lost", 0, 550, 1)),
-    ("curses.z5", 168, ("ne", *["wait"] * 3), End("lost", 51, 550, 1), End("lost", 51, 550, 1)),
-    ("curses.z5", 302, ("stack rucksack",), End("lost", 155, 550, 1), End("lost", 155, 550, 1)),
+    ("anchor.z8", 344, ("y",), End("lost", 44, 100), End("lost", 44, 100)),
+    ("curses.z5", 0, ("down",), End("lost", 0, 550), End("lost", 0, 550)),
+    ("curses.z5", 168, ("ne", *["wait"] * 3), End("lost", 51, 550), End("lost", 51, 550)),
+    ("curses.z5", 302, ("stack rucksack",), End("lost", 155, 550), End("lost", 155, 550)),
     ("deephome.z5", 14, ("answer",), End("lost", 8, 300, 1), End("lost", 8, 300, 1)),
-    ("seastalker.z3", 44, ("north", "wait"), End("lost", 28, 100, 1), End("over", 28, 100)),
-    ("snacktime.z8", 30, ("ne", *["wait"] * 3), End("lost", 30, 50, 1), End("lost", 30, 50, 1)),
+    ("seastalker.z3", 44, ("north", "wait"), End("lost", 28, 100), End("over", 28, 100)),
+    ("snacktime.z8", 30, ("ne", *["wait"] * 3), End("lost", 30, 50), End("lost", 30, 50)),
     ("spirit.z5", 14, ("attack joseph",), End("lost", 2, 250, 1), End("lost", 2, 250, 1)),
     ("temple.z5", 166, ("wait",) * 6, End("lost", 30, 35, 1), End("lost", 30, 35, 1)),
-    ("wishbringer.z3", 94, ("scream",), End("lost", 47, 100, 1), End("over", 47, 100)),
+    ("wishbringer.z3", 94, ("scream",), End("lost", 47, 100), End("over", 47, 100)),
 ]
 
 OWN_ENDS = [

@@ -287,6 +287,22 @@ def test_a_model_that_fails_costs_its_words_only(tmp_path: Path, error: Language
     assert play.knowledge.lines == {DEATH_ANALYSIS: [KnowledgeLine(told, (Source(2, 1, 2),))]}
 
 
+def test_a_story_that_was_lost_without_a_death_is_never_called_a_death(tmp_path: Path) -> None:
+    play = EpisodePlay(tmp_path, [{"deaths": [{"turn": 1, "text": "Waiting lost it."}]}, LanguageModelUnavailable("")])
+    play.turn("wait", "You have missed your chance.", ending="lost")
+    (known,) = play.summed_up("lost").ends
+    assert known.how.startswith("the story ended, lost")
+    assert "Loss in turn 1:\n" in play.prompt
+    assert [line.text for line in play.knowledge.lines[DEATH_ANALYSIS]] == ["Waiting lost it."]
+    play.begin(2)
+    assert "the story was lost at Dye Works Gate (11) on `wait`: " in play.manager.handover
+    assert "died" not in play.manager.handover
+    play.turn("wait", "You have missed your chance.", ending="lost")
+    play.manager.end("lost")
+    assert "died" not in play.prompt
+    assert play.knowledge.lines[DEATH_ANALYSIS][-1].text.startswith("the story was lost at Dye Works Gate (11) on ")
+
+
 def test_the_same_death_of_several_earlier_episodes_is_described_once(tmp_path: Path) -> None:
     play = EpisodePlay(tmp_path, [{}, {}, {}])
     for episode in (1, 2):

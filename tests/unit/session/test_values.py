@@ -197,6 +197,7 @@ def test_a_refused_command_took_no_turn_though_the_parser_marked_a_thing_out_of_
     tries = Tries()
     tries.add(record)
     assert bool(tries.done_at(1)) != took_no_turn, "it is not shown as done"
+    assert not replace(record, after=replace(after, ending="lost")).took_no_turn, "an end takes a turn"
 
 
 def test_a_thing_that_takes_the_place_of_another_one_replaces_it() -> None:

@@ -18,7 +18,7 @@ ON = False, None
         ("*** You have died ***" + QUESTION, (True, "lost")),
         ("*** You have died, and your rival has won ***" + QUESTION, (True, "lost")),
         ("*** You have won ***" + QUESTION, (False, "won")),
-        ("*** You have missed the point entirely ***" + QUESTION, (True, "lost")),
+        ("*** You have missed the point entirely ***" + QUESTION, (False, "lost")),
         ("****  You have died  ****\n\nNow, let's take a look here...", (True, None)),
     ],
 )
@@ -52,7 +52,7 @@ def test_a_profile_knows_victories_without_a_word_and_deaths_but_a_story_that_sa
 def test_a_victory_that_the_banner_denies_is_none(banner: str) -> None:
     text = f"*** {banner} ***{QUESTION}"
     assert judge_ending(text, stopped=False, victory=False, defeat=False) == (False, "over")
-    assert judge_ending(text, stopped=False, victory=False, defeat=True) == (True, "lost")
+    assert judge_ending(text, stopped=False, victory=False, defeat=True) == (False, "lost")
 
 
 @pytest.mark.parametrize(
@@ -72,22 +72,27 @@ def test_an_offer_to_play_again_is_an_end_and_a_request_to_try_a_command_again_i
     assert (sounds_like_an_end(text), offers_a_new_game(text)) == (is_offer, is_offer)
 
 
-@pytest.mark.parametrize("form", ["*** {} ***", "****  {}  ****", "* * * {} * * *", "--- {} ---", "   +++ {} +++"])
-@pytest.mark.parametrize(
-    "banner",
-    [
-        *("You have lost", "You lost!", "YOU LOSE", "You\u2019ve lost", "You\nhave lost", "You have lost your mind"),
-        *("You have failed", "You have utterly failed", "You have failed to win", "Your mission has failed"),
-        *("You are dead", "You have just died", "You have perished", "You have drowned", "You have starved to death"),
-        *("You fall to your death", "You have ceased to exist", "You are no more", "You are doomed", "R.I.P."),
-        *("You have been killed", "You've been convicted.", "You have been eaten by a grue", "You have been slain"),
-        *("You have been annihilated by a temporal paradox", "You have been turned to stone", "You have been caught"),
-        *("You have gone utterly mad", "I have died", "We have failed", "Mission failed", "You have run out of time"),
-    ],
+DEATHS = (
+    *("You are dead", "You have just died", "You have perished", "You have drowned", "You have starved to death"),
+    *("You fall to your death", "You have ceased to exist", "You are no more", "R.I.P.", "I have died"),
+    *("You have been killed", "You have been slain"),
 )
-def test_a_banner_that_says_that_the_player_lost_is_a_loss_in_whatever_words(banner: str, form: str) -> None:
+LOSSES = (
+    *("You have lost", "You lost!", "YOU LOSE", "You\u2019ve lost", "You\nhave lost", "You have lost your mind"),
+    *("You have failed", "You have utterly failed", "You have failed to win", "Your mission has failed"),
+    *("You've been convicted.", "You have been eaten by a grue", "You have gone utterly mad", "You are doomed"),
+    *("You have been annihilated by a temporal paradox", "You have been turned to stone", "You have been caught"),
+    *("We have failed", "Mission failed", "You have run out of time", "You have missed your chance to snack"),
+)
+
+
+@pytest.mark.parametrize("form", ["*** {} ***", "****  {}  ****", "* * * {} * * *", "--- {} ---", "   +++ {} +++"])
+@pytest.mark.parametrize("banner", [*DEATHS, *LOSSES])
+def test_a_banner_that_says_that_the_player_lost_is_a_loss_and_a_death_only_if_it_calls_it_one(
+    banner: str, form: str
+) -> None:
     text = f"Oh no!\n\n{form.format(banner)}{QUESTION}"
-    assert judge_ending(text, stopped=False, victory=False, defeat=False) == (True, "lost")
+    assert judge_ending(text, stopped=False, victory=False, defeat=False) == (banner in DEATHS, "lost")
 
 
 @pytest.mark.parametrize(

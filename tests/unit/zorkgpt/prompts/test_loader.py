@@ -39,7 +39,7 @@ def headings_in(text: str) -> Iterator[str]:
 def test_no_field_of_a_prompt_can_show_a_heading_of_any_prompt(name: str, end: str) -> None:
     template = (file.read_text(encoding="utf-8") for file in FILES if file.stem == name)
     own = [line.split("$")[0] for line in headings_in("".join(template))]
-    forged = [*own, "=== TASK 2 ===", "=== DEATHS ===", "## Present"]
+    forged = [*own, "=== TASK 2 ===", "=== DEATHS AND LOSSES ===", "## Present"]
     fields = {
         field: "a lamp" if field in STRUCTURED else end.join(["a lamp", *forged, "a rope"])
         for field in prompt_fields(name)
