@@ -99,7 +99,8 @@ class Trail:
         self._touched.append(self._touched[-1] | touched_in([record.before, after], [record.action]))
         exchange = plain_command(record.action), one_line(after.text)
         took_a_turn = record.before.moves is None or record.before.moves != after.moves
-        is_new = exchange not in self._answers and (took_a_turn or after.awaits_answer or asks(after.text))
+        is_question = after.awaits_answer or (asks(after.text) and not after.awaits_key)
+        is_new = exchange not in self._answers and (took_a_turn or is_question)
         may_be_idle = not (is_new or is_waiting(exchange[0]))
         only_text = after.noticed is not None and not record.did_something
         self._steps.append(_PlayedStep(record.action, _was_not_carried_out(record), may_be_idle, only_text))
@@ -191,7 +192,9 @@ def _was_not_carried_out(record: TurnRecord) -> bool:
 def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], referred: Collection[int]) -> list[int]:
     """Return the indexes of the steps that the story carried out and may have changed it.
 
-    Steps are not needed if all of them may be idle and the story's whole state is then as before.
+    Steps are not needed if all of them may be idle and the story's whole state is then as before. A visit of a menu is
+    one step: a command with the keys after it. Since a menu keeps its own marks, such a visit is not needed if it took
+    no turn and changed no object either.
 
     moments: the opening, and the state after each step
     referred: the steps on which a later command depends for its meaning, such as "again" or "take it"
@@ -203,10 +206,21 @@ def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], refer
             continue
         needed.append(number)
         states.append(after.state_hash)
-        for at in range(len(needed) - 1, -1, -1):
+        is_of_menu = moments[number].awaits_key
+        for at in range(len(needed) - 1, -1, -1) if not after.awaits_key else ():
+            before = moments[needed[at]]
             if not played[needed[at]].may_be_idle or needed[at] in referred:
                 break
-            if states[at] == states[-1] != "":
+            if before.awaits_key:
+                continue
+            if states[at] == states[-1] != "" or (is_of_menu and _is_as_it_was(before, after)):
                 del needed[at:], states[at + 1 :]
                 break
+            is_of_menu = False
     return needed
+
+
+def _is_as_it_was(before: Observation, after: Observation) -> bool:
+    """Return whether the story counted no turn, no object differs, and the player can notice no change."""
+    one, other = ((each.world_hash or None, each.noticed, each.moves) for each in (before, after))
+    return None not in one and one == other

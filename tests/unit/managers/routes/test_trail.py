@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -85,6 +86,22 @@ def test_a_menu_is_left_out_with_its_keys_if_it_took_no_turn_and_left_the_whole_
         commands = [*trail.routes(1)][-1].commands
         assert (commands != ("east",)) == kept
         assert commands[-1] == "east"
+
+
+@pytest.mark.parametrize(
+    ("changes", "kept"),
+    [({}, False), ({"world_hash": "x"}, True), ({"world_hash": ""}, True), ({"moves": 5}, True)],
+)
+def test_a_visit_of_a_menu_that_keeps_its_own_marks_is_left_out_whole_or_not_at_all(
+    changes: dict[str, Any], *, kept: bool
+) -> None:
+    opening = replace(START, moves=4, world_hash="w")
+    menu = replace(opening, text="About\n[N = next]", awaits_key=True, state_hash="m")
+    page = replace(menu, text="If you get stuck?", state_hash="p")
+    back = replace(opening, text="You are back.", state_hash="y", **changes)
+    keys = (("about", menu), ("return", page), ("space", menu), ("q", back))
+    trail = trail_of(*keys, ("east", replace(CAVE, moves=6)), opening=opening)
+    assert [*trail.routes(1)][-1].commands == (("about", "return", "space", "q", "east") if kept else ("east",))
 
 
 def test_a_route_leads_through_a_death_that_won_points_and_through_no_other() -> None:
