@@ -53,11 +53,14 @@ def all_done(memory: Memory, location_id: int, state: GameState) -> list[TurnRec
     """
     if memory.category in {"FAILURE", "DANGER"} or memory.is_arrival or memory.persistence == "ephemeral":
         return []
-    done = state.tries.done_at(location_id)
+    done: Iterable[tuple[str, TurnRecord]] = state.tries.done_at(location_id)
     if points := memory.score_change:  # also of a command that was played again since, without points
-        done = [each for each in state.scored if (each.before.location_id, each.score_change) == (location_id, points)]
+        scored = (
+            each for each in state.scored if (each.before.location_id, each.score_change) == (location_id, points)
+        )
+        done = with_commands(scored)
     places = [location_id] if points else []  # a command of one word, such as a move, counts if it won points
-    return done_in(f"{memory.title} {memory.text}", with_commands(done), places)
+    return done_in(f"{memory.title} {memory.text}", done, places)
 
 
 _number = attrgetter("turn")

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Literal
 
 from typing_extensions import Unpack, override
@@ -222,7 +223,7 @@ class ObjectiveManager(BaseManager):
         """Return the objectives that differ from those before, and log them with what was refused."""
         refused = list(filter(None, refusals))
         self._counts["refused"] += len(refused)
-        changed = tuple(each for each in self.objectives if each not in before)
+        changed = tuple(each for each, known in zip_longest(self.objectives, before) if each != known)
         self.log_info(
             "objectives updated",
             found=[each.text for each in changed if each.status == "active"],

@@ -218,7 +218,8 @@ def play_part(state: GameState, evidence: Iterable[Evidence], turns: int, above:
     last = len(state.turns)
     first = max(0, last - turns)
     for each in evidence:
-        facts[each.turn].append(one_line(each.text))
+        if each.turn > first:
+            facts[each.turn].append(one_line(each.text))
     reasoned = max(first, last - REASONED)
     reasons = own_reasons(state.turns, reasoned)
     items = []

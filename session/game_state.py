@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from itertools import chain
@@ -60,9 +60,9 @@ class Tries:
         """
         return reversed(self._turns[location_id].items())
 
-    def done_at(self, location_id: int | None) -> Sequence[TurnRecord]:
-        """Return the latest turn of each command at the location that had an effect, without deaths, oldest first."""
-        return tuple(self._done[location_id].values())
+    def done_at(self, location_id: int | None) -> Collection[tuple[str, TurnRecord]]:
+        """Return each command that had an effect there, with its latest turn, without deaths, oldest first."""
+        return self._done[location_id].items()
 
     @property
     def done(self) -> Iterator[tuple[str, TurnRecord]]:

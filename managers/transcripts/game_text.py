@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby, takewhile, zip_longest
 from typing import NamedTuple
 
@@ -27,7 +29,8 @@ _RELEASE = re.compile(
 )
 
 
-class PlayedTurn(NamedTuple):
+@dataclass(frozen=True)
+class PlayedTurn:
     """A turn of a game.
 
     number: counted from 1
@@ -52,7 +55,7 @@ class PlayedTurn(NamedTuple):
         """The turn, or the turns, by number: ``Turn 3``, ``Turns 3-9``."""
         return _turns(self.number, self.last or self.number)
 
-    @property
+    @cached_property
     def command(self) -> str:
         """The command on one line, with the location to which it led and the points: ``east -> L31 (+5)``.
 
@@ -132,7 +135,7 @@ class GameText:
 
     def add(self, turn: PlayedTurn) -> None:
         """Add the next turn."""
-        self._turns.append(turn._replace(response=without_padding(turn.response)))
+        self._turns.append(replace(turn, response=without_padding(turn.response)))
         self._first_arrivals.setdefault(turn.to_id, turn.number)
         self._show_whole(self._turns[-1])
         if self._length > self._characters:
