@@ -54,11 +54,12 @@ _SMALL_WORDS = frozenset({"a", "an", "and", "in", "of", "on", "some", "the", "to
 class HistoryTurn(NamedTuple):
     """A turn as text.
 
-    answer: the complete response if the text omits only lines that an earlier turn contains, otherwise ``None``
+    answer: the complete response if the text omits only lines that an earlier turn contains, and none of the latest
+        turn, otherwise ""
     """
 
     text: str
-    answer: str | None
+    answer: str
 
 
 def history_turns(
@@ -107,7 +108,8 @@ def history_turns(
         else:
             reasoning = cut_middle(reason or NO_REASONING, LONGEST_REASONING)
             text = f"Turn {turn}:\nReasoning: {reasoning}\nAction: {action}\nResponse: {shown or NO_RESPONSE}"
-        yield HistoryTurn(text, answer if is_whole else None)
+        has_all = is_whole and (shown == answer or place < len(played) - 1)
+        yield HistoryTurn(text, answer if has_all else "")
 
 
 class _Past(NamedTuple):
@@ -295,7 +297,7 @@ class ContextManager(BaseManager):
             for turn, text in zip(shown, turns, strict=True):
                 is_earlier = turn.turn <= self.game_state.arrival_turn
                 texts[Place.HISTORY if is_earlier else Place.SINCE].append(text.text)
-                answers += [] if text.answer is None else [text.answer]
+                answers.append(text.answer)
             last = priority if len(blocks) - dropped == 1 else 8
             sections = [
                 PromptSection(title, separator.join(texts[place]), last, place)

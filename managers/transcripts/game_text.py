@@ -68,6 +68,11 @@ class PlayedTurn:
         died = " (died)" if self.died else ""
         return f"{cut_at(one_line(self.action), LONGEST_ACTION)}{typed}{died}{led}{won}"
 
+    @property
+    def head(self) -> str:
+        """The turn with its command: ``Turn 3: east -> L31``."""
+        return f"{self.turns}: {self.command}"
+
 
 class _Cuts(NamedTuple):
     """How many of the first turns are shortened.
@@ -129,9 +134,8 @@ class GameText:
         return {line: f"in {game}, {place}" for line, place in places.items()}
 
     def contains_whole(self, response: str) -> bool:
-        """Return whether the text has all of this response to the latest turn, if only as references for some lines."""
-        is_latest = bool(self._turns) and self._turns[-1].response == response
-        return is_latest and len(response) <= self._longest and self._screen[0] == self._turns[-1].number
+        """Return whether the text has all lines of this response to the latest turn, none as a reference."""
+        return bool(self._turns) and self._parts[-1] == f"{self._turns[-1].head}\n{response}".rstrip()
 
     def add(self, turn: PlayedTurn) -> None:
         """Add the next turn."""
@@ -186,7 +190,7 @@ class GameText:
             shown = cut_middle(shown, self._longest)
         else:
             self._remember(turn)
-        self._parts.append(f"{turn.turns}: {turn.command}\n{shown}".rstrip())
+        self._parts.append(f"{turn.head}\n{shown}".rstrip())
 
     def _news(self, turns: Sequence[PlayedTurn], *, arrivals: bool = True) -> Iterator[str]:
         """Yield the turns with the lines that were not printed before; turns without them share a line.
@@ -204,7 +208,7 @@ class GameText:
                 yield from _command_lines(waiting)
                 waiting = []
                 text = cut_middle(without_repeats(news, self._elsewhere), self._longest)
-                yield f"{turn.turns}: {turn.command}\n{text}"
+                yield f"{turn.head}\n{text}"
             else:
                 waiting.append(turn)
         yield from _command_lines(waiting)

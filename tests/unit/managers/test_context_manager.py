@@ -529,6 +529,19 @@ def test_the_whole_game_so_far_is_shown_with_the_reason_of_the_latest_turn() -> 
     assert shown["Your latest reason"] == "Turn 40: thought 40"
 
 
+@pytest.mark.parametrize("budget", [WHOLE, WINDOW])
+def test_the_latest_text_is_whole_and_an_older_one_refers_to_a_turn_that_has_its_line(budget: dict[str, int]) -> None:
+    context, whole = manager(0, prompt_budgets=budget), f"Mill\n{SHEET}"
+    for text in (whole, f"{whole}\nIt rains."):
+        play(context.game_state, "look", text)
+        prompt = context.get_agent_context(replace(MILL, text=text)).render()
+        assert prompt.count(text) == 1
+    play(context.game_state, "wait", "Time passes.")
+    later = context.get_agent_context(replace(MILL, text="Time passes.")).render()
+    assert later.count(SHEET) == 1
+    assert later.startswith(re.split("\n\n## (?:Your latest|Present)", prompt)[0]), "it is cached"
+
+
 def test_the_game_so_far_keeps_the_beginning_of_the_prompt_before_while_it_grows() -> None:
     context, pasts = manager(0, prompt_budgets=WHOLE), []
     for turn in range(1, 200):
