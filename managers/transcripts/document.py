@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from io import StringIO
+from itertools import accumulate
 from operator import attrgetter
 
 from managers.transcripts.game_text import GameText, PlayedTurn, played_turns, story_start
@@ -36,9 +37,16 @@ class Game:
     opening: str
     turns: tuple[PlayedTurn, ...]
 
+    @property
+    def final(self) -> int | None:
+        """The points at its end."""
+        scores = [*accumulate(turn.change for turn in self.turns)]
+        return None if self.score is None else self.score - max(scores) + scores[-1]
+
     def render(self) -> str:
         """Return the game as a section of the file."""
         points = "" if self.score is None else f"{counted(self.score, 'point')}, "
+        points += "" if self.final == self.score else f"{self.final} at the end, "
         lines = [f"## Episode {self.episode}: {points}{counted(len(self.turns), 'turn')}", "", *_quoted(self.opening)]
         for turn in self.turns:
             led = [*([f"typed {turn.typed}"] if turn.typed else []), *(["died"] if turn.died else [])]
@@ -71,10 +79,10 @@ class Transcripts:
         return tuple(sorted((game for game in games if game.turns), key=lambda game: game.episode))
 
     def shown_before(self, episode: int) -> tuple[Game, ...]:
-        """Return the best game of earlier episodes, then the latest one; if these are one, the best before it."""
+        """Return the best of the earlier games by its end, then the latest; if these are one, the best before it."""
         earlier = [game for game in self.games if game.episode < episode]
         scored = (game for game in earlier if game.score is not None)
-        ranked = sorted(scored, key=attrgetter("score", "episode"), reverse=True)
+        ranked = sorted(scored, key=attrgetter("final", "episode"), reverse=True)
         return tuple(dict.fromkeys((*ranked[:1], *earlier[-1:], *ranked[1:], *reversed(earlier))))[:2]
 
     def with_game(self, game: Game, *, is_pruned: bool = True) -> Transcripts:
@@ -138,7 +146,8 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
         kind = "" if len(games) == 1 else ", the latest" if texts or game.score is None else ", the best"
         if texts and game.episode < games[0].episode:
             kind = ", an earlier one"
-        points = "" if game.score is None else f", {counted(game.score, 'point')}"
+        points = "" if game.final is None else f", {counted(game.final, 'point')}"
+        points += "" if game.final == game.score else f" at its end ({game.score} at most)"
         texts.append(f"Episode {game.episode}{kind}{points}:\n\n{text.text()}")
     return "\n\n".join(texts)
 

@@ -35,7 +35,7 @@ def file_of(*games: Game) -> Transcripts:
 def test_the_file_is_readable_and_is_read_as_it_was_played() -> None:
     text = file_of(GAME).render()
     assert text == (
-        f"{TITLE}## Episode 3: 5 points, 3 turns\n\n> The sea went out.\n>\n> Causeway\n> Mud.\n\n"
+        f"{TITLE}## Episode 3: 5 points, 4 at the end, 3 turns\n\n> The sea went out.\n>\n> Causeway\n> Mud.\n\n"
         "1. `north` (to 35)\n> Forecourt\n> A flagged yard.\n>\n> ## Not a heading\n\n"
         "2. `take `lamp`` (+5)\n> Taken.\n\n3. `east` (to 4, -1)\n> Ledge\n> > a sign\n\n"
     )
@@ -99,6 +99,14 @@ def test_only_the_best_and_the_latest_game_are_kept() -> None:
 )
 def test_the_best_game_comes_first_and_an_unknown_score_is_no_best_one(games: list[Game], shown: list[int]) -> None:
     assert [each.episode for each in file_of(*games).shown_before(9)] == shown
+
+
+def test_a_game_that_lost_points_is_no_better_than_at_its_end_and_says_so() -> None:
+    turns = (PlayedTurn(1, "take lamp", "Taken.", change=6), PlayedTurn(2, "jump", "Ouch.", change=-1))
+    dropped = Game(2, 6, "Mud.", turns)
+    assert [each.episode for each in file_of(game(1, 6), dropped).shown_before(3)] == [1, 2]
+    text = games_text([dropped, game(4, 5)], 20_000)
+    assert text.startswith("Episode 2, the best, 5 points at its end (6 at most):")
 
 
 def test_a_game_begins_a_new_paragraph_below_what_people_wrote() -> None:
