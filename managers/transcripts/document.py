@@ -10,7 +10,7 @@ from io import StringIO
 from itertools import accumulate
 from operator import attrgetter
 
-from managers.transcripts.game_text import GameText, PlayedTurn, played_turns, story_start
+from managers.transcripts.game_text import GameText, PlayedTurn, played_turns, story_start, without_screens
 from session.game_state import GameState
 from session.text import counted, one_line, without_blank_lines
 
@@ -20,7 +20,8 @@ SHORTEST_SAME = 3  # turns that are the same in two games before one of them ref
 
 _HEADING = re.compile(r"## Episode (\d{1,9})(?:: (?:(-?\d{1,9}) points?, )?.*)?\s*")
 _TURN = re.compile(
-    r"(\d{1,9})\. `(.*)`(?: \((?:typed (\w+))?(?:, )?(died)?(?:, )?(?:to (\d{1,9}))?(?:, )?([+-]\d{1,9})?\))?\s*"
+    r"(\d{1,9})\. `(.*)`(?: \((?:typed (\w+))?(?:, )?(died)?(?:, )?(key)?(?:, )?(?:to (\d{1,9}))?(?:, )?"
+    r"([+-]\d{1,9})?\))?\s*"
 )
 
 
@@ -49,9 +50,13 @@ class Game:
         points += "" if self.final == self.score else f"{self.final} at the end, "
         lines = [f"## Episode {self.episode}: {points}{counted(len(self.turns), 'turn')}", "", *_quoted(self.opening)]
         for turn in self.turns:
-            led = [*([f"typed {turn.typed}"] if turn.typed else []), *(["died"] if turn.died else [])]
-            led += [] if turn.to_id is None else [f"to {turn.to_id}"]
-            results = ", ".join([*led, *([f"{turn.change:+d}"] if turn.change else [])])
+            led = [
+                f"typed {turn.typed}" if turn.typed else "",
+                "died" if turn.died else "",
+                "key" if turn.is_key else "",
+            ]
+            led += ["" if turn.to_id is None else f"to {turn.to_id}", f"{turn.change:+d}" if turn.change else ""]
+            results = ", ".join(filter(None, led))
             lines += ["", f"{turn.number}. `{one_line(turn.action)}`{f' ({results})' if results else ''}"]
             lines += _quoted(turn.response)
         return "\n".join([*lines, "", ""]).encode(errors="replace").decode()  # half a character of a broken story
@@ -140,7 +145,7 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
         elif texts and start == _quoted(games[0].opening):
             beginning = f"As in episode {games[0].episode}."
         text = GameText(beginning, room, shown)
-        for turn in game.turns if not texts else _referring(game, games[0]):
+        for turn in without_screens(game.turns if not texts else [*_referring(game, games[0])]):
             text.add(turn)
         shown = shown or text.lines_by_place(f"episode {game.episode}")
         kind = "" if len(games) == 1 else ", the latest" if texts or game.score is None else ", the best"
@@ -185,10 +190,11 @@ def _game_of(episode: int, text: str) -> Game:
             number,
             found[2],
             response,
-            int(found[6] or 0),
-            int(found[5]) if found[5] else None,
+            int(found[7] or 0),
+            int(found[6]) if found[6] else None,
             typed=found[3] or "",
             died=bool(found[4]),
+            is_key=bool(found[5]),
         )
         for number, (found, response) in enumerate(zip(played, responses, strict=True), start=1)
     ]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from managers.prompting import LONGEST_ACTION, SHORTEST_REPEATED, without_repeats
 from session.game_state import GameState
-from session.text import cut_at, cut_middle, one_line, without_padding
+from session.text import counted, cut_at, cut_middle, one_line, without_padding
 
 CONDENSED, FULL = 0.5, 0.8
 """Shares of the room: that to which a text is condensed, so that it then grows for many turns, and that above which
@@ -39,6 +39,7 @@ class PlayedTurn:
     last: the number of the last turn if this represents several turns, which ``action`` describes
     typed: the word for "again" that was typed for the command; "" if the command itself was
     died: the player died, and came to that location afterwards
+    is_key: the story waited for a key, as in a menu
     """
 
     number: int
@@ -49,6 +50,7 @@ class PlayedTurn:
     last: int | None = None
     typed: str = ""
     died: bool = False
+    is_key: bool = False
 
     @property
     def turns(self) -> str:
@@ -260,6 +262,23 @@ def _changed_lines(lines: Sequence[str], is_same: Sequence[bool], number: int) -
     return "\n".join(shown)
 
 
+def without_screens(turns: Sequence[PlayedTurn]) -> Iterator[PlayedTurn]:
+    """Yield the turns; the keys that showed a menu's screens, which are lists of short lines, become one turn."""
+    for is_screen, run in groupby(zip_longest(turns, turns[1:]), key=lambda each: _is_screen(*each)):
+        keys = [turn for turn, _ in run]
+        if is_screen:
+            names = "; ".join(one_line(key.action) for key in keys)
+            yield PlayedTurn(keys[0].number, f"menu, {counted(len(keys), 'key')}: {names}", "", last=keys[-1].number)
+        else:
+            yield from keys
+
+
+def _is_screen(turn: PlayedTurn, following: PlayedTurn | None) -> bool:
+    lines, has_left = turn.response.splitlines(), following is None or not following.is_key
+    is_list = len(lines) >= SHORTEST_SCREEN and all(len(line) < SHORTEST_REPEATED for line in lines)
+    return turn.is_key and is_list and not has_left
+
+
 def story_start(state: GameState) -> str:
     """Return the story's text before the first turn, without the lines about its release."""
     return without_padding(_RELEASE.sub("", state.opening))
@@ -271,7 +290,7 @@ def played_turns(state: GameState, first: int = 0) -> Iterator[PlayedTurn]:
         there = turn.after.location if turn.moved else None
         to_id, typed = there.num if there else None, "" if turn.typed == turn.action else one_line(turn.typed)
         change, died = turn.score_change or 0, turn.after.died
-        yield PlayedTurn(turn.turn, turn.action, turn.response, change, to_id, typed=typed, died=died)
+        yield PlayedTurn(turn.turn, turn.action, turn.response, change, to_id, None, typed, died, turn.is_key)
 
 
 def _turns(first: int, last: int) -> str:

@@ -145,6 +145,22 @@ def test_a_line_that_the_other_shown_game_has_whole_refers_to_it(characters: int
     assert ("without what the story had printed before" in text) == (characters < 20_000)
 
 
+def test_the_screens_of_a_menu_in_an_earlier_game_are_shown_by_their_keys_and_its_pages_and_what_follows_whole() -> (
+    None
+):
+    fruit, hall = "Apples\n> Pears\nPlums\nFigs\nNuts", "Hall\nDark."
+    page = " ".join(["You can bark, lick, chew and scratch, as every dog can."] * 3)
+    keys = (("n", fruit), ("return", fruit), ("p", page), ("space", fruit), ("q", hall))
+    visit = (PlayedTurn(number, *each, is_key=True) for number, each in enumerate(keys, start=2))
+    turns = (PlayedTurn(1, "about", fruit), *visit, PlayedTurn(7, "wait", "Time passes."))
+    file = file_of(Game(1, 0, "Mud.", turns))
+    assert parse_transcripts(file.render()).games[0].turns == turns
+    assert games_text(file.games, 9000).partition("Turn 1: ")[2] == (
+        f"about\n{fruit}\n\nTurns 2-3: menu, 2 keys: n; return\n\nTurn 4: p\n{page}\n\n"
+        f"Turn 5: menu, 1 key: space\n\nTurn 6: q\n{hall}\n\nTurn 7: wait\nTime passes."
+    )
+
+
 def test_no_game_is_the_best_if_no_score_is_known() -> None:
     text = games_text([game(2, None, "a"), game(1, None, "b")], 20_000)
     assert re.findall("^Episode.*", text, re.MULTILINE) == ["Episode 2, the latest:", "Episode 1, an earlier one:"]
