@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -16,7 +17,7 @@ from tempfile import TemporaryDirectory
 from threading import Event as Flag
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from orchestration.parts import Parts, open_story
 from orchestration.run import open_run
@@ -48,6 +49,12 @@ RANDOM_PROFILE: Mapping[str, object] = {
 """Options of the random player: all valid actions, routes that were tried out, nothing that only a reader could use."""
 
 
+@lru_cache(maxsize=128)
+def _form_of(schema: type[BaseModel]) -> Mapping[str, Any]:
+    """Return the JSON schema, which takes as long as the rest of a random answer by far."""
+    return schema.model_json_schema()
+
+
 class RandomModel:
     """Chooses at random from listed values, and fills everything else with placeholder text.
 
@@ -64,7 +71,7 @@ class RandomModel:
 
     def complete(self, role: Role, prompt: Prompt, schema: type[Answer]) -> Completion[Answer]:
         """Return an answer of that schema. Raises ``ResponseInvalid`` if placeholder text breaks a rule of it."""
-        form = schema.model_json_schema()
+        form = _form_of(schema)
         self._definitions = form.get("$defs", {})
         try:
             value = schema.model_validate(self._fill(form))
@@ -187,7 +194,7 @@ def _rehearse(configuration: GameConfiguration) -> list[Event]:
         events.append(event)
 
     with TemporaryDirectory(prefix="zorkgpt-") as folder:
-        update = {"zork_game_workdir": Path(folder), "budgets": BudgetOptions()}
+        update = {"zork_game_workdir": Path(folder, "work"), "budgets": BudgetOptions()}
         configuration = configuration.model_copy(update=update)
         model = ChosenModel(answers, ("random",))
         player = None if configuration.agent.player == "model" else RandomPlayer(seed)  # others propose without a call
