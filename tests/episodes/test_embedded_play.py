@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
@@ -73,17 +74,20 @@ def test_two_episodes_write_a_memory_and_the_second_is_shown_it_at_its_location(
     assert all(any(memory.title in prompt for prompt in model.prompts[1]) for memory in seen_again[:1])
 
 
-def played(seed: int, folder: Path) -> list[str]:
-    """The commands of a short run with that seed."""
+def played(seed: int, folder: Path, unlike: Sequence[str] = ()) -> list[str]:
+    """The commands of a short run with that seed, up to the first that is another than in ``unlike``."""
     overrides = {"game.seed": seed, "zork_game_workdir": folder / "work", "max_turns_per_episode": 5}
     configuration = load_configuration(overrides | {"llm.engine": "embedded"}, {}, folder).configuration
     commands: list[str] = []
+    stop = Flag()
 
     def show(event: Event) -> None:
         if isinstance(event, TurnPlayed):
             commands.append(event.record.action)
+            if unlike and commands != unlike[: len(commands)]:
+                stop.set()
 
-    with open_parts(configuration) as parts, open_run(configuration, parts, episodes=1, show=show, stop=Flag()) as run:
+    with open_parts(configuration) as parts, open_run(configuration, parts, episodes=1, show=show, stop=stop) as run:
         run.play()
     return commands
 
@@ -93,8 +97,10 @@ def played(seed: int, folder: Path) -> list[str]:
 def test_the_embedded_model_plays_the_same_with_the_same_seed_and_differently_with_another(tmp_path: Path) -> None:
     if not ModelStore().is_pulled:
         pytest.skip("the embedded model is not there: zorkgpt model pull")
-    runs = []
-    for number, seed in enumerate((1, 1, 2)):
-        (tmp_path / str(number)).mkdir()
-        runs.append(played(seed, tmp_path / str(number)))
-    assert runs[0] == runs[1] != runs[2]
+    folders = [tmp_path / name for name in ("first", "again", "other")]
+    for folder in folders:
+        folder.mkdir()
+    first, again = (played(1, folder) for folder in folders[:2])
+    assert first == again
+    other = played(2, folders[2], unlike=first)
+    assert other != first[: len(other)]
