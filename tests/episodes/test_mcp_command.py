@@ -7,10 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from subprocess import PIPE
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import anyio
 import pytest
@@ -190,6 +191,19 @@ def test_exits_are_complete_only_when_every_direction_was_tried(tmp_path: Path) 
     anyio.run(play)
 
 
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[IO[str], IO[str]]]:
+    """The input and the output of a server that ends well."""
+    command = [*COMMAND, "mcp", "--workdir", "work"]
+    folder = tmp_path_factory.mktemp("served")
+    with subprocess.Popen(command, cwd=folder, env=environment(), stdin=PIPE, stdout=PIPE, text=True) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        yield server.stdin, server.stdout
+        server.stdin.close()
+    assert server.returncode == 0
+
+
 @pytest.mark.parametrize(
     ("method", "parameters"),
     [
@@ -203,8 +217,9 @@ def test_exits_are_complete_only_when_every_direction_was_tried(tmp_path: Path) 
     ids=["command", "reasoning", "title", "name of an argument", "method", "client"],
 )
 def test_half_of_a_surrogate_pair_is_answered_with_an_error_in_one_line(
-    tmp_path: Path, method: str, parameters: dict[str, object]
+    server: tuple[IO[str], IO[str]], method: str, parameters: dict[str, object]
 ) -> None:
+    given, printed = server
     messages: list[dict[str, object]] = [
         {"id": "half", "method": method, "params": parameters},
         {"method": "notifications/\ud800"},
@@ -212,18 +227,12 @@ def test_half_of_a_surrogate_pair_is_answered_with_an_error_in_one_line(
         {"id": 2, "method": "ping"},
     ]
     lines = [json.dumps({"jsonrpc": "2.0", **message}) for message in messages]
-    command = [*COMMAND, "mcp", "--workdir", "work"]
-    with subprocess.Popen(command, cwd=tmp_path, env=environment(), stdin=PIPE, stdout=PIPE, text=True) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        server.stdin.write("\n".join([*lines, "no JSON", ""]))
-        server.stdin.flush()
-        answers = [json.loads(server.stdout.readline()) for _ in range(4)]
-        server.stdin.close()
+    given.write("\n".join([*lines, "no JSON", ""]))
+    given.flush()
+    answers = [json.loads(printed.readline()) for _ in range(4)]
     assert [answer["id"] for answer in answers if "error" in answer] == ["half", None, None]
     assert all(answer["error"]["message"].isprintable() for answer in answers if "error" in answer)
     assert [answer["id"] for answer in answers if "result" in answer] == [2]
-    assert server.returncode == 0
 
 
 def test_no_tool_and_no_resource_reads_the_story_file_or_the_journal(tmp_path: Path, own_story: Path) -> None:
