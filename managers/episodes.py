@@ -214,7 +214,7 @@ def summary_of(
             at = referred_to(commands, number)
             after = "" if at is None else one_line(commands[at])
             scored.append(Scored(turn.turn, where, action, turn.score_change, after))
-        if turn.after.died or turn.after.ending == "lost":
+        if turn.after.is_defeat:
             deaths.append(Death(tuple(recent[-STEPS_KEPT:]), is_loss=not turn.after.died))
             recent.clear()
     verdicts = [turn.verdicts[-1] for turn in turns if turn.verdicts]

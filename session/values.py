@@ -138,6 +138,11 @@ class Observation:
     awaits_answer: bool = False
 
     @property
+    def is_defeat(self) -> bool:
+        """Whether the player died, or lost the story without a death."""
+        return self.died or self.ending == "lost"
+
+    @property
     def location_id(self) -> int | None:
         """The id of the location."""
         return self.location.num if self.location else None

@@ -176,7 +176,7 @@ def result_in_brief(record: TurnRecord) -> str:
     elif record.moved and not died:
         results.append(f"leads to {place(record.after.location)}")
     response = cut_middle(one_line(record.after.text), BRIEF_RESPONSE)
-    quote = f": {quotation(response)}" if died or not record.moved else ""
+    quote = f": {quotation(response)}" if record.after.is_defeat or not record.moved else ""
     command = cut_at(one_line(record.action), BRIEF_ACTION)
     return f"`{command}` at {place(record.before.location)}: {', '.join(results)}{quote}"
 
@@ -295,7 +295,7 @@ class ConsolidationAnswer(BaseModel):
 def line_in_brief(record: TurnRecord) -> ProposedLine:
     """Return what a turn that scored or killed taught, in the story's words."""
     section: FilledSection = "DANGERS & THREATS" if (record.score_change or 0) < 0 else "PUZZLE SOLUTIONS"
-    if record.after.died or record.after.ending == "lost":
+    if record.after.is_defeat:
         section = DEATH_ANALYSIS
     return ProposedLine(section=section, text=result_in_brief(record), turns=[record.turn])
 

@@ -419,7 +419,7 @@ def names_command(memory: Memory, outcome: ActionOutcome) -> bool:
 
 def _contradictions(outcome: ActionOutcome, memories: Iterable[Memory]) -> list[str]:
     """Return a key for each memory of a failure that the outcome, a success, contradicts."""
-    if not outcome.had_effect or outcome.record.after.died:
+    if not outcome.had_effect or outcome.record.after.is_defeat:
         return []
     failures = (memory for memory in memories if memory.category == "FAILURE" and names_command(memory, outcome))
     return [digest("against", memory.title, outcome.key) for memory in failures]

@@ -183,8 +183,8 @@ def _arrival_text(printed: str, location: Location) -> str:
 def memory_of(outcome: ActionOutcome) -> VisitMemory:
     """Return the memory of an outcome."""
     record, had_effect = outcome.record, outcome.had_effect
-    died, points, shows_more = record.after.died, record.score_change or 0, bool(outcome.revealed) or record.moved
-    if died or points < 0 or record.after.ending == "lost":
+    points, shows_more = record.score_change or 0, bool(outcome.revealed) or record.moved
+    if points < 0 or record.after.is_defeat:
         category = "DANGER"
     elif points or record.after.ending == "won":
         category = "SUCCESS"
@@ -228,7 +228,7 @@ def _text(outcome: ActionOutcome) -> str:
     """Return the story's words that are not in the title. Words about another location do not count."""
     destination, text = outcome.destination, one_line(outcome.record.after.text)
     words = text
-    if destination is not None and not outcome.record.after.died:
+    if destination is not None and not outcome.record.after.is_defeat:
         words = text.partition(destination.label)[0]
     elif not any(_results(outcome)):
         words = text.removeprefix(_first_sentence(outcome))

@@ -525,6 +525,10 @@ class TestSmallModels:
                 {"died": True, "score": 15, "text": f"You read. {'The sand glows. ' * 20}It bites you."},
                 "## DEATH & DANGER ANALYSIS\n\n- `go` at Dye Works Gate (11): -5 points, the player died: ",
             ),
+            (
+                {"ending": "lost", "location": VATS, "text": "Blue Vats\nYou have missed it."},
+                '## DEATH & DANGER ANALYSIS\n\n- `go` at Dye Works Gate (11): the story was LOST: "Blue Vats You',
+            ),
             ({"score": 19}, "## DANGERS & THREATS\n\n- `go` at Dye Works Gate (11): -1 point: "),
             ({"score": 25}, '## PUZZLE SOLUTIONS\n\n- `go` at Dye Works Gate (11): +5 points: "Time passes."'),
             (

@@ -803,6 +803,12 @@ def kept(play: MemoryPlay) -> list[tuple[str, str, str]]:
         ("wear coat", "It fits you.", {"score": 5}, ("SUCCESS", "permanent", "+5 points")),
         ("sell banner", "A bad deal.", {"score": -1}, ("DANGER", "permanent", "-1 point")),
         ("drink dye", "You can't breathe.", {"died": True}, ("DANGER", "permanent", "death")),
+        (
+            "up",
+            "Late.",
+            {"ending": "lost", "location": LOFT},
+            ("DANGER", "permanent", "the story was LOST, leads to Drying Loft"),
+        ),
         ("push vat", "You can't.", {}, ("FAILURE", "permanent", "You can't.")),
         ("enter chute", "Drying Loft", {"location": LOFT}, ("DISCOVERY", "permanent", "leads to Drying Loft")),
         ("read plaque", f"A dyer lived. {'He dyed and dyed. ' * 9}", {}, ("DISCOVERY", "permanent", "A dyer lived.")),
