@@ -244,12 +244,11 @@ class Ahead(BaseManager):
         names, tries = {} if self._map is None else self._map.game_map.room_names, self.game_state.tries
         in_vain = [(command, turn) for (_, command), turn in tries.in_vain.items()]
         is_move = self.movements.is_direction
-        done = [(command, turn) for command, turn in tries.done if not is_move(command)]
         for number, line in enumerate(self._episodes.knowledge_manager.plan(), start=1):
             places = places_named([line], names)
-            vain = done_in(line, in_vain, places, in_vain=True)
+            done, vain = done_in(line, tries.done, places), done_in(line, in_vain, places, in_vain=True)
             found = {
-                "done": done_in(line, done, places),
+                "done": [turn for turn in done if not is_move(plain_command(turn.action))],
                 "without effect": [turn for turn in vain if not only_informs(plain_command(turn.action))],
             }
             for what, turns in found.items():
