@@ -135,7 +135,7 @@ class ObjectiveManager(BaseManager):
     @property
     def active(self) -> list[Objective]:
         """The open objectives, oldest first."""
-        return [each for each in self.objectives if each.is_active]
+        return [each for each in self.objectives if each.status == "active"]
 
     def text(self) -> str:
         """Return the open objectives with their numbers for the agent, oldest first; "" if there are none.

@@ -304,9 +304,12 @@ def without_repeats(lines: Sequence[str], turn_of_line: Mapping[str, int | str])
     shown = []
     for line in lines:
         turn = turn_of_line.get(line)
+        if turn is None:
+            shown.append(line)
+            continue
         where = turn if isinstance(turn, str) else f"in turn {turn}" if turn else "at the start"
         beginning = line[:BEGINNING].rpartition(" ")[0] or line[:BEGINNING]
-        shown.append(line if turn is None else f"{beginning}… [line as {where}]")
+        shown.append(f"{beginning}… [line as {where}]")
     return "\n".join(shown)
 
 

@@ -35,7 +35,7 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
-from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of, touched_in
+from session.route import LEAST_TRUST, Course, Goal, Route, RouteStep, mark_of
 from session.text import counted, points_changed
 from session.values import Observation, TurnRecord
 from zorkgpt.mapping.navigation import fewest_moves
@@ -188,13 +188,12 @@ class RouteManager(BaseManager):
 
     @override
     def learn(self, record: TurnRecord) -> None:
-        self._trail.add(record)
+        touched = self._trail.add(record)
         self._has_followed |= any(verdict.source == "route" for verdict in record.verdicts)
         done = record.before.location_id, plain_command(record.action)
         if record.after.refusal is None:
             self._done.append(done)
             if record.did_something:
-                touched = touched_in([record.before, record.after], [record.action])
                 self._changed[done] = self._changed.get(done, frozenset()) | touched
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))

@@ -67,8 +67,9 @@ class Trail:
         self.visits: dict[int, Counter[str]] = {}
         self.effects: dict[int, dict[str, Effect]] = {}
 
-    def add(self, record: TurnRecord) -> None:
-        """Add a turn, and note what was reached in it."""
+    def add(self, record: TurnRecord) -> frozenset[int]:
+        """Add a turn, note what was reached in it, and return the things that were visibly moved or changed."""
+        touched = touched_in([record.before, record.after], [record.action])
         if not self._moments:
             self._moments.append(record.before)
             self._reached(record.before)
@@ -94,9 +95,9 @@ class Trail:
                 self.deaths.setdefault(record.before.location.num, Counter())[record.action] += 1
             self._is_over |= after.ending is not None or died_in_vain(record.before, after)
         if self._is_over:
-            return
+            return touched
         self._moments.append(after)
-        self._touched.append(self._touched[-1] | touched_in([record.before, after], [record.action]))
+        self._touched.append(self._touched[-1] | touched)
         exchange = plain_command(record.action), one_line(after.text)
         took_a_turn = record.before.moves is None or record.before.moves != after.moves
         is_question = after.awaits_answer or (asks(after.text) and not after.awaits_key)
@@ -106,6 +107,7 @@ class Trail:
         self._steps.append(_PlayedStep(record.action, _was_not_carried_out(record), may_be_idle, only_text))
         self._answers.add(exchange)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
+        return touched
 
     def has_reached(self, goal: Goal) -> bool:
         """Return whether the room or the thing was reached in this episode."""

@@ -54,13 +54,14 @@ def local_view(graph: MapGraph, here: int, radius: int, named: Iterable[int] = (
         mark = " (here)" if room == here else ""
         lines.append(f"{_label(graph, room)}{mark}: {'; '.join(parts) or 'no exit is known'}")
     paths = seen_paths(graph, here)
+    nearest_first = _nearest_first(graph, paths)
     beside = shown.union(*(_ways(graph, room).values() for room in shown))
     aims = {room for room in named if room in graph.rooms and room != here}
-    places = [room for room in _nearest_first(graph, paths) if room in aims]
+    places = [room for room in nearest_first if room in aims]
     there = _there(graph, paths, places, shown, "untried: ")
     lines += _first_of("In plan, objectives or notes (moves)", there, len(places), None)
     known = shown | aims
-    farther = [room for room in _nearest_first(graph, paths) if room in frontier and room not in known]
+    farther = [room for room in nearest_first if room in frontier and room not in known]
     lines += _first_of("Farther untried (moves)", _there(graph, paths, farther), len(farther), FARTHEST_SHOWN)
     known |= frontier
     others = [room for room in paths if room not in known and (room not in beside or room in barred)]
@@ -91,10 +92,9 @@ def untried_from(graph: MapGraph, here: int) -> str:
     return "\n".join(lines)
 
 
-def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> Iterator[int]:
-    """Yield every room: those in reach first, nearest first."""
-    yield from paths
-    yield from sorted(graph.rooms.keys() - paths)
+def _nearest_first(graph: MapGraph, paths: Mapping[int, Path]) -> list[int]:
+    """Return every room: those in reach first, nearest first."""
+    return [*paths, *sorted(graph.rooms.keys() - paths)]
 
 
 def _there(
