@@ -18,11 +18,12 @@ STORIES_VARIABLE = "ZORKGPT_STORIES"
 
 LONGEST = (
     *("test_ablation_instrument", "test_kills", "test_documented_commands", "test_embedded_play"),
-    *("test_ablation_cluster", "test_file_trouble", "test_turn_cost", "test_play_on_stories", "test_fuzzing"),
-    *("test_inspect_task", "test_installed_package", "test_keys_stay_hidden", "test_documented_costs"),
-    *("test_ablate", "test_ablation", "test_hostile_folder", "test_mcp_command", "test_memories_crash"),
-    *("test_python_api", "test_mcp_over_http", "test_run_command", "test_document_store", "test_hostile_text"),
-    *("test_report_page", "test_resume_command", "test_reconciling", "test_unusable_answers", "test_plan"),
+    *("test_inspect_task", "test_ablation_cluster", "test_file_trouble", "test_ablate", "test_fuzzing"),
+    *("test_documented_costs", "test_hostile_folder", "test_turn_cost", "test_play_on_stories"),
+    *("test_installed_package", "test_keys_stay_hidden", "test_unusable_answers", "test_terminal_recordings"),
+    *("test_run_command", "test_mcp_command", "test_mcp_over_http", "test_ablation", "test_memories_crash"),
+    *("test_unattended_night", "test_document_store", "test_hand_over", "test_report_page", "test_resume_command"),
+    *("test_python_api", "test_reconciling", "test_plan", "test_hugging_face", "test_hostile_text"),
 )
 """The modules of slow tests that take 15 seconds or more of two cores, about in their order."""
 
