@@ -178,14 +178,15 @@ class ObjectCheck:
     def opinion(self, observation: Observation, action: str) -> Verdict | None:
         """Return what is certain of ``action`` as the next command after ``observation``, ``None`` if nothing is.
 
-        A refused command is one that the story would not carry out.
+        A refused command is one that the story would not carry out. After a question of the story none is certain to
+        be refused: it may be the answer.
         """
         if observation.awaits_key:
             return ACCEPTED
         exit_ = self._movements.exit_of(action)
         if self._movements.is_direction(exit_):
             return self._exit_opinion(observation, exit_)
-        if observation.location is None or observation.awaits_answer or asks(observation.text):
+        if observation.location is None:
             return None
         # The parser may know only the parts of a hyphenated word.
         parts = ([word] if self._is_known(word) else word.split("-") for word in action.split())
@@ -194,7 +195,9 @@ class ObjectCheck:
         self._note_words(observation)
         scene = self._scene(observation, observation.location.num)
         opinions = {self._command_opinion(each, scene) if each else None for each in commands}
-        return opinions.pop() if len(opinions) == 1 else None
+        opinion = opinions.pop() if len(opinions) == 1 else None
+        is_refusal = opinion is not None and not opinion.accepted
+        return None if is_refusal and (observation.awaits_answer or asks(observation.text)) else opinion
 
     def _exit_opinion(self, observation: Observation, exit_: str) -> Verdict | None:
         """Return what is certain of a direction.

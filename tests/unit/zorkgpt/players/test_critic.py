@@ -231,6 +231,7 @@ def test_what_names_only_things_at_hand_is_accepted_and_all_else_is_open(action:
         ("take loom", moment("Through the window you see a loom."), "none"),
         ("take loom", moment("What do you want to take?"), "none"),
         ("gazebo", moment("What is your name?"), "none"),
+        (AT_HAND, moment("Would you take it?"), "accept"),
         ("take loom", moment(parents=(*PARENTS[:LOOM], SPOOL, LOOM, *PARENTS[SPOOL + 1 :])), "none"),
         ("take loom", replace(moment(), parents=()), "none"),
         ("take loom", replace(moment(), location=None), "none"),
@@ -238,6 +239,7 @@ def test_what_names_only_things_at_hand_is_accepted_and_all_else_is_open(action:
     ids=[
         *("told of", "in something carried", "known by its short name", "the story waits for a key"),
         *("in something elsewhere", "the second thing", "seen from afar", "a question", "a question for a word"),
+        "at hand after a question",
         *("a tree that runs in a circle", "no tree", "no place"),
     ],
 )
