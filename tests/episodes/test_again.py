@@ -33,6 +33,7 @@ def test_points_routes_transcripts_and_plan_name_the_command_that_was_repeated(o
         return decided_by_prompt(role, prompt, schema)
 
     options: dict[str, Any] = {"critic": {"mode": "object_tree"}, "objectives": {"enabled": False}}
+    options["simple_memory"] = {"visits_in_question": 1}
     run = play_run(own_story, ScriptedLLM(reply), tmp_path, episodes=2, max_turns_per_episode=TURNS, **options)
     assert tuple(turn.action for turn in run.turns) == TYPED * 2, "the journal has what was typed"
     assert run.turns[TURNS + 1].is_unasked, "a course goes on with it"

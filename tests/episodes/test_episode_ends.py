@@ -196,7 +196,7 @@ def test_every_question_at_the_end_says_how_the_story_ended_and_by_which_command
 ) -> None:
     model = player_of(("up", "pull rope", "wait", "wait"))
     last = replace(LOFT, text="And so it is.", moves=2, ending=ending, **changes)
-    on: dict[str, Any] = {"simple_memory": {}, "knowledge": {"enabled": True}, "objectives": {}}
+    on: dict[str, Any] = {"simple_memory": {"visits_in_question": 1}, "knowledge": {"enabled": True}, "objectives": {}}
     on |= {"controls": {"reflection": True}, "max_turns_per_episode": 2}
     play_mill(tmp_path, model, {**MILL, "pull rope": last}, MILL, **on)
     prompts = "\n".join(call.prompt.user for call in model.calls if call.role != "agent")

@@ -47,6 +47,7 @@ def test_knowledge_is_asked_for_once_the_visit_that_goes_on_was_considered(
         "knowledge_update_interval": LAMP_TURN,
         "objectives": {"enabled": False},
         "critic": {"mode": "object_tree"},
+        "simple_memory": {"visits_in_question": 1},
     }
     run = play_run(own_story, model, tmp_path, **options)
     while run.end == "paused":

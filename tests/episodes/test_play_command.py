@@ -63,7 +63,8 @@ class Lasting:
 
 def test_a_configured_model_learns_from_what_a_person_does(tmp_path: Path) -> None:
     with MisbehavingServer(Lasting()) as server:
-        played = entered("n\nn\ntake lamp\nn\n", "play", "--base-url", server.base_url)
+        each_visit = "simple_memory.visits_in_question=1"
+        played = entered("n\nn\ntake lamp\nn\n", "play", "--base-url", server.base_url, "--set", each_visit)
     assert played.status == 0
     answers = [event for event in events(tmp_path) if isinstance(event, ModelAnswered)]
     roles = {event.role for event in answers}

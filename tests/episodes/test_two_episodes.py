@@ -90,6 +90,7 @@ def play(story: Path, folder: Path, way: Way) -> Player:
         "objective_update_interval": 4,
         "circling": {"turns_without_score": CIRCLING},
         "critic": {"mode": "llm"},
+        "simple_memory": {"visits_in_question": 1},
     }
     if way == "two runs":
         for seed in (1, derived_seed(1, 2, "episode")):

@@ -247,6 +247,7 @@ def test_a_run_of_a_version_with_other_prompts_still_shows_who_wrote_what(played
 def play_once_more(before: Callable[[], object] = lambda: None, *, at: int = 9, **options: Any) -> None:
     """Play one more episode in the current folder; ``before`` is called before the agent's answer number ``at``."""
     player, asked = Player(0), 0
+    options = {"simple_memory": {"visits_in_question": 1}, **options}
 
     def reply(role: Role, prompt: Prompt, schema: type[BaseModel]) -> dict[str, Any]:
         nonlocal asked
