@@ -77,7 +77,7 @@ BARS: Mapping[str, Bar] = {
     "longest prompt, tokens": Bar(16_000, 16_000),
     "time, ms, p50": Bar(5, 5, is_time=True),
     "time, ms, p95": Bar(15, 15, is_time=True),
-    "function calls": Bar(16_000, 20_000),
+    "function calls": Bar(12_000, 14_000),
     "forced writes": Bar(1.3, 1.3),
     "file replacements": Bar(2, 2),
     "journal, bytes": Bar(2600, 2600),
