@@ -338,17 +338,18 @@ def _lines_from_start(folder: Path, until: RunMoment | Literal["damage"] | None)
     return lines
 
 
-def _in_sight(recorded: Observation, found: Observation) -> Observation:
-    """Return ``found`` with what the ``recorded`` observation has in sight, if all objects are the same."""
-    is_same_world = recorded.world_hash and recorded.world_hash == found.world_hash
-    return replace(found, visible=recorded.visible) if is_same_world else found
+def _as_recorded(recorded: Observation, found: Observation) -> Observation:
+    """Return ``found`` with what versions of the program differ in: things in sight, and whether a loss was a death."""
+    if recorded.world_hash and recorded.world_hash == found.world_hash:
+        found = replace(found, visible=recorded.visible)
+    return replace(found, died=recorded.died) if recorded.ending == found.ending == "lost" else found
 
 
 def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) -> Replayed:
     """Play only the run's commands again, and compare every observation with the recorded one.
 
     What is in sight is read from the story's memory, so that it is not compared if the hash of the objects is equal:
-    the version that recorded the run may have read less.
+    the version that recorded the run may have read less. Nor is it whether a lost game was called a death.
 
     Raises ``StoreError`` if the story or the journal was changed.
     """
@@ -361,11 +362,11 @@ def verify_actions(parts: Parts, folder: Path, show: Callable[[Event], None]) ->
             has_failed = True
         elif isinstance(event, EpisodeStarted | TurnPlayed):
             if isinstance(event, EpisodeStarted):
-                found: Event = replace(event, opening=_in_sight(event.opening, parts.game.reset(event.seed)))
+                found: Event = replace(event, opening=_as_recorded(event.opening, parts.game.reset(event.seed)))
             elif has_failed and event.record.after.refusal is not None:
                 found = event
             else:
-                after = _in_sight(event.record.after, parts.game.step(event.record.action))
+                after = _as_recorded(event.record.after, parts.game.step(event.record.action))
                 found = replace(event, record=replace(event.record, after=after))
             if not is_same(event, found):
                 return Replayed(turns, is_whole=True, difference=Difference(line.seq, event, found))

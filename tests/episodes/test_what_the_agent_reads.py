@@ -81,14 +81,18 @@ def test_every_prompt_has_the_rooms_description(moments: list[Moment]) -> None:
     assert len(described) > 4
 
 
-def test_no_text_of_the_story_stands_in_a_prompt_twice_and_its_banner_in_the_first_alone(moments: list[Moment]) -> None:
+def test_only_the_latest_text_stands_in_a_prompt_twice_and_the_banner_in_the_first_alone(moments: list[Moment]) -> None:
+    """The latest text is whole even where an earlier turn has its lines."""
     twice = [
         (turn.turn, line)
         for turn, prompt in moments
         for line, times in Counter(prompt.splitlines()).items()
-        if times > 1 and len(line) >= LONG_LINE
+        if times > 1 + (line in turn.before.text) and len(line) >= LONG_LINE
     ]
     assert twice == []
+    for turn, prompt in moments:
+        latest = prompt.partition(f"\nTurn {turn.turn - 1}:")[2] or prompt
+        assert [line for line in turn.before.text.splitlines() if line.strip() not in latest] == []
     assert [turn.turn for turn, prompt in moments if "Serial number" in prompt] == [1]
 
 
