@@ -191,7 +191,8 @@ class CourseManager(BaseManager):
         step = steps[number - 1]
         is_known = bool(step.places) and now.location is not None
         doubts = ["place unknown"] if not is_known else [] if step.is_played else ["never played here"]
-        doubts += ["the story waits for an answer"] if now.awaits_answer or now.awaits_key else []
+        waits = "a key" if now.awaits_key else "an answer" if now.awaits_answer else ""
+        doubts += [f"the story waits for {waits}"] if waits else []
         doubts += self._missing_for(step) if is_known else []
         left = [each for each in range(1, number) if each - 1 not in progress.done]
         played = {plain_command(turn.action) for turn in self.game_state.turns} if left else ()

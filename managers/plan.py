@@ -12,6 +12,7 @@ from itertools import product, zip_longest
 from session.commands import passes_time, perceives, plain_command
 from session.text import counted, one_line
 from session.values import TurnRecord
+from zorkgpt.mapping.map_values import OPPOSITES
 
 PLAN = 0
 """The number by which the plan's commands are followed, as routes are by theirs."""
@@ -124,13 +125,18 @@ def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequ
     One that only passes time may also leave the player there, because the story moves the player independently of it.
     A command whose result is unknown is taken to leave the player there if it has several words, because most of one
     word are moves, or if the next one has worked there. If the next one has only worked at one other place, it is
-    taken to lead there.
+    taken to lead there. The opposite of a direction that leads to an unknown place is taken to lead back.
     """
     steps: list[PlannedStep] = []
+    ways_back: list[tuple[str, frozenset[int]]] = []  # from unknown places
     here = frozenset() if start is None else frozenset([start])
     before: list[Played] = []
     plain = [plain_command(command) for command in commands]
     for command, following in zip_longest(plain, plain[1:], fillvalue=""):
+        if not here and ways_back and command == ways_back[-1][0]:
+            steps.append(PlannedStep(command, here, ways_back[-1][1]))
+            here, before = ways_back.pop()[1], steps[-1].played
+            continue
         played = {place for place in here if (place, command) in walked.leads_to}
         may_lead_away = steps and not steps[-1].is_played and not perceives(steps[-1].command)
         if not played and may_lead_away and not perceives(command):
@@ -144,6 +150,7 @@ def steps_of(commands: Sequence[str], start: int | None, walked: Walked) -> Sequ
             here = frozenset(to for place in played for to in walked.leads_to[place, command])
             here |= played if passes_time(command) else frozenset()  # where the story took the player along
         elif " " not in command and not any((place, following) in walked.leads_to for place in here):
+            ways_back += [(OPPOSITES[command], here)] if command in OPPOSITES else []
             here = frozenset()
         steps.append(PlannedStep(command, places, here, bool(played)))
         before = steps[-1].played

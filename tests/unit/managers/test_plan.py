@@ -138,6 +138,20 @@ def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhe
     assert line.startswith(f"Commands: 4 commands, 0 points; {told}")
 
 
+@pytest.mark.parametrize(
+    "detour",
+    [
+        ["east", "west"],
+        ["east", "take oar", "west"],
+        ["east", "down", "up", "west"],
+        ["east", "down", "up", "look", "west"],
+    ],
+)
+def test_after_a_detour_over_ways_that_were_never_walked_the_points_are_expected(detour: list[str]) -> None:
+    line = commands_line(["north", *detour, "ring bell"], 1, WALKED, {(2, "ring bell"): 10})
+    assert line.endswith(f"{len(detour) + 2}. ring bell (+10 expected, 10 so far)")
+
+
 def test_the_plan_goes_on_at_its_first_command_that_was_not_done_if_the_latest_leads_nowhere() -> None:
     steps = steps_of(["north", "ring bell", "north", "take lamp", "south"], 1, WALKED)
     progress = Progress(frozenset({0, 2}), 3)

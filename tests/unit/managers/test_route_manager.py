@@ -693,14 +693,17 @@ def test_commands_of_the_plan_that_had_no_effect_at_their_place_are_named_with_t
     assert "without effect" not in told(courses, HALL), "something out of sight may have changed once"
 
 
-def test_the_plan_is_offered_with_a_doubt_while_the_story_waits_for_an_answer(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("asked", "what"), [(replace(HALL, awaits_answer=True), "an answer"), (replace(HALL, awaits_key=True), "a key")]
+)
+def test_the_plan_is_offered_with_a_doubt_while_the_story_waits(tmp_path: Path, asked: Observation, what: str) -> None:
     manager = manager_in(tmp_path, route_to(5, "north", "up"))
     courses = courses_of(manager)
     courses._planned = lambda: ("north", "up")
     play(manager, YARD, HALL, "north")
     assert told(courses, HALL) == "`follow` 0 goes on with the plan: its command 2, `up`."
-    play(manager, HALL, asked := replace(HALL, awaits_answer=True), "ask bell")
-    assert told(courses, asked).endswith("its command 2, `up` (the story waits for an answer).")
+    play(manager, HALL, asked, "ask bell")
+    assert told(courses, asked).endswith(f"its command 2, `up` (the story waits for {what}).")
 
 
 def test_the_plan_is_offered_with_a_doubt_while_the_location_is_not_known(tmp_path: Path) -> None:
