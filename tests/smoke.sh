@@ -22,10 +22,11 @@ python() {
 smoke() {
     set -euo pipefail
     local name=$1 zorkgpt=$work/$1/bin/zorkgpt
-    "$2" -m venv "$work/$name"
-    "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes \
-        -r "$root/requirements.lock"
-    "$work/$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps "$work"/wheel/*.whl
+    "$2" -m venv --without-pip "$work/$name"
+    local install=("$root/.venv/bin/python" -m pip --python "$work/$name/bin/python" install --quiet
+        --disable-pip-version-check --no-compile --no-deps)
+    "${install[@]}" --require-hashes -r "$root/requirements.lock"
+    "${install[@]}" "$work"/wheel/*.whl
     cd "$work"
     "$zorkgpt" doctor --workdir "$name-run"
     "$zorkgpt" run --max-turns 6 --max-tokens 10 --workdir "$name-run" || [ $? -eq 1 ]  # pauses after the first answer
