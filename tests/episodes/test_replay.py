@@ -35,7 +35,7 @@ from tests.fixtures.whole_run import verify_run
 TURNS = 200
 """Of a long run, which has an episode more than it takes: who plays at random may die early."""
 SAMPLES = 12  # bytes of a file that are flipped, one at a time
-PARTS = [0.45, *(pytest.param(part, marks=pytest.mark.slow) for part in (0.2, 0.95))]
+PARTS = [0.45, *(pytest.param(part, marks=pytest.mark.slow) for part in (0.25, 0.95))]
 """Of the effects of a run up to the end of its last episode, after which it is killed."""
 OWN_WORDS = "**[NOTE - PERMANENT] By hand** *(Ep1, T1)*\nThe banister is loose.\n"
 
