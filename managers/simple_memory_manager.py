@@ -334,7 +334,7 @@ class SimpleMemoryManager(BaseManager):
         if visit.is_asked_about and not any(each.record.is_decisive for each in visit.news):
             visit.news.clear()  # they stay news for a later visit
         visit.wait()
-        if len(visit.waiting) >= self._visits_in_question:
+        if visit.waiting and len(visit.waiting) >= self._visits_in_question:
             ask_each(self.questions())
         visit.is_asked_about = False
 

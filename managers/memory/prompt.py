@@ -283,7 +283,7 @@ def visit_prompt(
     parts, arrivals = _story_parts(visits, state, played), [_arrival_shown(visit) for visit in visits]
     if not has_turns:
         parts = [Part(each.name, [[Line(TURNS_BELOW)]]) if each.name == "actions" else each for each in parts]
-    for above in (arrivals, [None] * len(visits)):  # without the references if a text has no room
+    for above in (arrivals, [None] * len(visits)):  # without references if one of the texts has no room
         items = [
             item
             for visit, shown in zip(visits, above, strict=True)
@@ -291,7 +291,8 @@ def visit_prompt(
         ]
         fields["memories"] = Part("memories", items, keeps="best").fit(int(MEMORIES_SHARE * room)).text
         prompt = fitted_prompt(system, templates, fields, parts, characters)
-        if len(prompt.shows) >= len([each for each in above if each is not None]):
+        referred = (visit.here for visit, shown in zip(visits, above, strict=True) if shown is not None)
+        if all(_arrival_key(here) in prompt.shows for here in referred):
             break
     return prompt
 
@@ -397,7 +398,7 @@ def _arrival(visit: VisitNews, visits: Sequence[VisitNews], state: GameState, sh
     shown = without_padding(visit.first.arrival_text) if visit.first else ""
     text = "\n\n".join(filter(None, (prologue_of(shown, name), description_in(shown, name))))
     if text:
-        return [[Line(f"\nOn arrival{at} the story showed: ", text, key=f"arrival {here.num}")]]
+        return [[Line(f"\nOn arrival{at} the story showed: ", text, key=_arrival_key(here))]]
     last = visit.outcomes[-1].record.turn
     earlier = (turn for turn in reversed(state.turns[:last]) if turn.moved and turn.after.location == here)
     came = next(earlier, None)
@@ -406,6 +407,10 @@ def _arrival(visit: VisitNews, visits: Sequence[VisitNews], state: GameState, sh
         return []
     text = without_padding(description_in(came.after.text, here.name) or came.after.text)
     return [[Line(f"\nOn arrival{at}, in turn {came.turn}, the story showed: ", text)]]
+
+
+def _arrival_key(location: Location) -> str:
+    return f"arrival {location.num}"
 
 
 def _as_before(record: TurnRecord, state: GameState, shown_from: int) -> str:

@@ -16,10 +16,10 @@ AT_THE_VATS = "Blue Vats\nA copper ladle hangs by the southern door."
 IN_THE_LOFT = "Drying Loft\nA banner dries under the rafters."
 
 
-def play_of(workdir: Path, *answers: Any, visits: int = 2, **options: object) -> MemoryPlay:
+def play_of(workdir: Path, *answers: Any, visits: int = 2, arrival: str = AT_THE_VATS, **options: object) -> MemoryPlay:
     """The player was at the vats in turns 2 and 3, in the loft from turn 4 on, with something new at each."""
     play = MemoryPlay(workdir, answers, simple_memory={"visits_in_question": visits}, **options)
-    play.turn("north", AT_THE_VATS, location=VATS)
+    play.turn("north", arrival, location=VATS)
     play.turn("take jar", "Taken.", inventory=(MORDANT,))
     play.turn("up", IN_THE_LOFT, location=LOFT)
     play.turn("take beam", "You can't reach it.")
@@ -54,6 +54,20 @@ def test_two_visits_with_news_are_one_question(tmp_path: Path) -> None:
         "Turn 4 at Drying Loft (44)",
         "Turn 5 at Drying Loft (44)",
     ]
+
+
+def test_an_arrival_memory_refers_to_its_own_text_only_if_that_has_room(tmp_path: Path) -> None:
+    long = f"Blue Vats\n{'A copper ladle hangs by the southern door. ' * 99}"
+    referred = set()
+    for room in range(2400, 3600, 50):
+        play = play_of(tmp_path / str(room), NOTHING, arrival=long, prompt_budgets={"memory": room})
+        play.manager.invalidate_memory(LOFT.num, "Arrival at Drying Loft", "It is dry.")
+        play.turn("down", long, location=VATS)
+        arrivals, _, memories = play.prompts[-1].partition("EXISTING MEMORIES:")
+        is_shown = "the story showed: Blue Vats" in arrivals
+        assert ("Arrival at Blue Vats: (as above)" in memories) == is_shown, "the other arrival always has room"
+        referred.add(is_shown)
+    assert referred == {False, True}
 
 
 def test_each_memory_is_kept_where_its_turn_was_or_at_the_location_that_it_names(tmp_path: Path) -> None:
