@@ -195,8 +195,7 @@ def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], refer
     """Return the indexes of the steps that the story carried out and may have changed it.
 
     Steps are not needed if all of them may be idle and the story's whole state is then as before. A visit of a menu is
-    one step: a command with the keys after it. Since a menu keeps its own marks, such a visit is not needed if it took
-    no turn and changed no object either.
+    one step: a command with the keys after it.
 
     moments: the opening, and the state after each step
     referred: the steps on which a later command depends for its meaning, such as "again" or "take it"
@@ -208,21 +207,10 @@ def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], refer
             continue
         needed.append(number)
         states.append(after.state_hash)
-        is_of_menu = moments[number].awaits_key
         for at in range(len(needed) - 1, -1, -1) if not after.awaits_key else ():
-            before = moments[needed[at]]
             if not played[needed[at]].may_be_idle or needed[at] in referred:
                 break
-            if before.awaits_key:
-                continue
-            if states[at] == states[-1] != "" or (is_of_menu and _is_as_it_was(before, after)):
+            if states[at] == states[-1] != "" and not moments[needed[at]].awaits_key:
                 del needed[at:], states[at + 1 :]
                 break
-            is_of_menu = False
     return needed
-
-
-def _is_as_it_was(before: Observation, after: Observation) -> bool:
-    """Return whether the story counted no turn, no object differs, and the player can notice no change."""
-    one, other = ((each.world_hash or None, each.noticed, each.moves) for each in (before, after))
-    return None not in one and one == other
