@@ -401,7 +401,7 @@ def _earlier_items(earlier: Sequence[EpisodeSummary]) -> list[list[Line]]:
         for line in death_lines(summary)[-1:]:
             when, _, what = line.partition(": ")
             where = shown.setdefault(what, when)
-            lines.append(line if where == when else f"{when}: as i{where[1:]}")
+            lines.append(line if where == when else f"{when}: as {where[0].lower()}{where[1:]}")
         items.insert(0, [*map(Line, lines)])
     return items
 

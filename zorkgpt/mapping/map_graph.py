@@ -107,7 +107,7 @@ def kept(find: Callable[Concatenate[MapGraph, int, P], T]) -> Callable[Concatena
 
     @wraps(find)
     def find_once(graph: MapGraph, location_id: int, /, *args: P.args, **options: P.kwargs) -> T:
-        known = graph._derived.at[location_id]  # noqa: SLF001  it becomes a method of the class
+        known = graph.derived.at[location_id]
         key = (find, *options.values()) if options else find
         if key not in known:
             known[key] = find(graph, location_id, *args, **options)
@@ -172,13 +172,14 @@ class MapGraph(BaseModel):
         return self
 
     @cached_property  # Pydantic looks a private attribute up anew each time, which takes as long as what is kept there
-    def _derived(self) -> _Derived:
+    def derived(self) -> _Derived:
+        """What was derived from the map, kept until it changes."""
         return _Derived()
 
     @property
     def kept_paths(self) -> dict[tuple[int | bool, ...], Mapping[int, Any]]:
         """What ``navigation.paths_from`` returned, by its arguments; empty once the map has changed."""
-        return self._derived.paths
+        return self.derived.paths
 
     @cached_property
     def tried_now(self) -> dict[Edge, bool]:
@@ -187,7 +188,7 @@ class MapGraph(BaseModel):
 
     def begin_game(self) -> None:
         """Forget what was tried in the game before."""
-        self._derived.forget(*(edge.location_id for edge in self.tried_now))
+        self.derived.forget(*(edge.location_id for edge in self.tried_now))
         self.tried_now.clear()
 
     def is_refused(self, edge: Edge) -> bool:
@@ -245,7 +246,7 @@ class MapGraph(BaseModel):
     @property
     def room_names(self) -> Mapping[int, str]:
         """A name to show for every room, by its id."""
-        names = self._derived.names
+        names = self.derived.names
         if len(names) < len(self.rooms):
             names.update((room.id, room.label) for room in self.rooms.values())
         return names
@@ -267,8 +268,8 @@ class MapGraph(BaseModel):
             self.rooms[id] = Room(id=id, name=name)
         elif name and name != known.name:
             self.rooms[id] = known.model_copy(update={"name": name})
-            self._derived.forget(id, *self.connections.get(id, {}).values())  # rooms of one name may be a maze
-            self._derived.names.clear()
+            self.derived.forget(id, *self.connections.get(id, {}).values())  # rooms of one name may be a maze
+            self.derived.names.clear()
         return known is None
 
     def add_visit(self, location_id: int, episode: int, *, is_dark: bool = False) -> None:
@@ -285,7 +286,7 @@ class MapGraph(BaseModel):
         new = tuple(exit_ for exit_ in dict.fromkeys(exits) if exit_ not in room.exits and exit_ not in pruned)
         if new:
             self.rooms[location_id] = room.model_copy(update={"exits": room.exits + new})
-            self._derived.forget(location_id)
+            self.derived.forget(location_id)
         return new
 
     def name_exits(self, location_id: int, exits: Collection[str]) -> None:
@@ -294,7 +295,7 @@ class MapGraph(BaseModel):
         named = known | COMPASS.intersection(exits)
         if named != known:
             self.named_exits[location_id] = named
-            self._derived.forget(location_id)
+            self.derived.forget(location_id)
 
     def add_read_exits(self, location_id: int, exits: Iterable[str]) -> None:
         """Add exits that the prose of a room's text seems to name, with a mark on those that are new."""
@@ -313,7 +314,7 @@ class MapGraph(BaseModel):
         if room is not None and not mistaken.isdisjoint(room.exits):
             kept = tuple(exit_ for exit_ in room.exits if exit_ not in mistaken)
             self.rooms[location_id] = room.model_copy(update={"exits": kept})
-            self._derived.forget(location_id)
+            self.derived.forget(location_id)
 
     def drop_refused_commands(self) -> None:
         """Forget commands such as ``open door`` that earlier versions kept as exits, though they were only refused."""
@@ -356,7 +357,7 @@ class MapGraph(BaseModel):
         require_location_id(from_id, to_id)
         edge = Edge(from_id, exit)
         before = self.connections.get(from_id, {}).get(exit)
-        self._derived.forget(from_id, to_id, *(() if before is None else (before,)))
+        self.derived.forget(from_id, to_id, *(() if before is None else (before,)))
         self._unblock(edge)
         self.exit_deaths.pop(edge, None)
         self.add_exits(from_id, (exit,))
@@ -410,7 +411,7 @@ class MapGraph(BaseModel):
         for edge in same:
             del self.carries[edge]
         self.carries[Edge(from_id, command)] = carry
-        self._derived.forget(from_id)
+        self.derived.forget(from_id)
 
     @kept
     def carries_from(self, location_id: int) -> dict[str, Carry]:
@@ -423,13 +424,13 @@ class MapGraph(BaseModel):
         """Record the story's answer when an exit led nowhere. The exit no longer counts as untried."""
         require_location_id(location_id)
         _add_answers(self.exit_refusals, Edge(location_id, exit_), (words,))
-        self._derived.forget(location_id)
+        self.derived.forget(location_id)
 
     def record_death(self, location_id: int, exit_: str, end: FatalExit) -> None:
         """Record how the player died on taking an exit, or how the story ended. It stays untried."""
         self.add_exits(location_id, (exit_,))
         _add_answers(self.exit_deaths, Edge(location_id, exit_), (end,))
-        self._derived.forget(location_id)
+        self.derived.forget(location_id)
 
     def record_failure(self, location_id: int, exit_: str, *, prune_after: int) -> FailureOutcome:
         """Record that an exit led nowhere.
@@ -441,9 +442,9 @@ class MapGraph(BaseModel):
         edge = Edge(location_id, exit_)
         failures = self.exit_failure_counts.get(edge, 0) + 1
         self.exit_failure_counts[edge] = failures
-        self._derived.forget(location_id)
+        self.derived.forget(location_id)
         if exit_ in self.connections.get(location_id, {}):
-            self._derived.forget(self.connections[location_id][exit_])
+            self.derived.forget(self.connections[location_id][exit_])
             self.connection_confidence[edge] = max(LEAST_CONFIDENCE, self.confidence(edge) / 2)
             return "contradicted"
         if failures < prune_after or self.is_pruned(location_id, exit_):
@@ -483,7 +484,7 @@ class MapGraph(BaseModel):
                 ends_walk = mine is self.exit_deaths and edge.exit in other.connections.get(edge.location_id, {})
                 if ends_walk or edge.exit not in self.connections.get(edge.location_id, {}):
                     _add_answers(mine, edge, answers)
-        self._derived.forget(*self._derived.at)
+        self.derived.forget(*self.derived.at)
 
     def is_pruned(self, location_id: int, exit_: str) -> bool:
         """Return whether the exit failed as often as it takes, and never worked."""
