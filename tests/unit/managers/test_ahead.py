@@ -60,13 +60,13 @@ class Games(EpisodePlay):
         self.start(episode + 1)
 
     @property
-    def told(self) -> str:
+    def points_shown(self) -> str:
         return section_text(self.ahead, self.now)
 
     @property
     def ahead_of(self) -> list[str]:
         """The points that can still be won."""
-        lines = [line for line in self.told.splitlines() if line.startswith("+")]
+        lines = [line for line in self.points_shown.splitlines() if line.startswith("+")]
         return [points for line in lines for points in line.split("; ")]
 
 
@@ -89,10 +89,10 @@ def test_each_scoring_command_is_shown_with_points_place_and_distance_until_it_i
     games.turn("fill lamp", score=5)
     games.turn("wait")
     assert games.ahead_of == ["+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
-    assert "done: +5 fill lamp (turn 1)" in games.told
+    assert "done: +5 fill lamp (turn 1)" in games.points_shown
     games.turn("east", score=10, location=VATS)
     games.turn("dip banner in vat", score=25)
-    assert games.told == "done: +5 fill lamp (turn 1); +5 east (turn 3); +15 dip banner in vat (turn 4)"
+    assert games.points_shown == "done: +5 fill lamp (turn 1); +5 east (turn 3); +15 dip banner in vat (turn 4)"
 
 
 def test_what_is_lost_in_this_game_is_shown(games: Games) -> None:
@@ -100,7 +100,7 @@ def test_what_is_lost_in_this_game_is_shown(games: Games) -> None:
     games.turn("fill lamp", score=5)
     games.turn("wait")
     games.turn("drop lamp", score=2)
-    assert games.told.splitlines()[1:] == [
+    assert games.points_shown.splitlines()[1:] == [
         "done: +5 fill lamp (turn 1)",
         "lost in this game: -3 drop lamp (turn 3)",
     ]
@@ -114,7 +114,7 @@ def test_a_scoring_command_with_a_pronoun_is_shown_with_the_command_that_names_t
 
 
 def ended_before(games: Games) -> list[str]:
-    lines = [line for line in games.told.splitlines() if line.startswith("Ended before: ")]
+    lines = [line for line in games.points_shown.splitlines() if line.startswith("Ended before: ")]
     return [end for line in lines for end in line.removeprefix("Ended before: ").split("; ")]
 
 
@@ -143,7 +143,7 @@ def test_what_ended_earlier_games_is_shown_at_and_beside_its_place_with_points_e
 
 def test_what_ended_an_earlier_game_is_shown_from_afar_if_a_plan_or_note_leads_there(games: Games) -> None:
     ending_games(games)
-    assert "ring bell" not in games.told
+    assert "ring bell" not in games.points_shown
     games.state.notes.append(f"Go to Location {LOFT.num}")
     assert ended_before(games)[0].startswith(f"ring bell, L{LOFT.num}, 2 moves: the story ended, won with 26 points")
 
@@ -195,10 +195,10 @@ def test_a_death_that_won_points_is_shown_with_them_and_not_as_an_end(games: Gam
 def test_points_of_this_game_are_listed_as_done_beside_those_of_earlier_games(tmp_path: Path) -> None:
     games = Games(tmp_path)
     games.turn("fill lamp", score=5)
-    assert games.told == "", "the prompt has the whole game"
+    assert games.points_shown == "", "the prompt has the whole game"
     games.end(1)
     games.turn("dip banner", score=5)
-    assert games.told == "+5 fill lamp, L11, here\ndone: +5 dip banner (turn 1)"
+    assert games.points_shown == "+5 fill lamp, L11, here\ndone: +5 dip banner (turn 1)"
 
 
 def test_points_for_coming_to_a_room_are_done_by_whatever_way_the_player_came(games: Games) -> None:
@@ -215,7 +215,7 @@ def test_points_are_done_by_other_words_for_the_same_things(games: Games) -> Non
     assert "+15 dip banner in vat, L31, here" in games.ahead_of
     games.turn("dip banner in tub", score=20)
     assert games.ahead_of == ["+5 fill lamp, L11, 1 move, back?"]
-    assert "+15 dip banner in tub (turn 3)" in games.told
+    assert "+15 dip banner in tub (turn 3)" in games.points_shown
     games.end(2)
     assert games.ahead_of == ["+5 fill lamp, L11, here", "+5 east, L11, here", "+15 dip banner in vat, L31, 1 move"]
 
@@ -243,7 +243,7 @@ def test_commands_that_lost_points_in_an_earlier_game_are_shown_unless_they_ende
     games.turn("push keeper", score=3)
     games.turn("drink dye", score=0, died=True)
     games.end(1)
-    lost = [line for line in games.told.splitlines() if line.startswith("Lost before, during: ")]
+    lost = [line for line in games.points_shown.splitlines() if line.startswith("Lost before, during: ")]
     assert lost == [f"Lost before, during: -2 push keeper, L{VATS.num}, 1 move"]
 
 
@@ -271,7 +271,7 @@ def test_points_for_a_number_that_differed_by_game_are_one_line_and_done_by_any_
         games.end(episode)
     assert games.ahead_of == ["+5 keeper, 502 (the number differed by game: 502, 314), L11, here"]
     games.turn("keeper, 271", score=5)
-    assert games.told == "done: +5 keeper, 271 (turn 1)"
+    assert games.points_shown == "done: +5 keeper, 271 (turn 1)"
     games.end(3)
     for episode in range(4, 10):
         games.turn(f"keeper, {episode}", score=5)
@@ -298,7 +298,7 @@ def test_points_that_the_turns_left_do_not_reach_are_marked(tmp_path: Path) -> N
     games.turn("up", location=LOFT)
     games.turn("down", location=GATE)
     assert games.ahead_of == ["+5 fill lamp, L11, here", "+5 east, L11, here"]
-    assert re.search(r"Too far.*: \+15 dip banner in vat, L31, 1 move$", games.told, re.MULTILINE)
+    assert re.search(r"Too far.*: \+15 dip banner in vat, L31, 1 move$", games.points_shown, re.MULTILINE)
 
 
 def test_of_very_many_points_the_first_are_shown_and_the_others_counted(games: Games) -> None:
@@ -332,17 +332,17 @@ def test_a_line_of_the_plan_says_which_of_its_commands_are_done_at_its_place(gam
     games.turn("examine jar", state_hash="0000000a")
     games.turn("fill jar", state_hash="0000000b")
     games.turn("up", location=LOFT)
-    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.points_shown, re.MULTILINE))
     assert lines == {"1": "take jar, L11, turn 1; dip banner, L11, turn 2"}
     games.turn("down", location=VATS)
     games.turn("up", state_hash="0000000b")
-    lines = dict(re.findall(r"^Of line (\d) of the plan, without effect: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan, without effect: (.*)$", games.points_shown, re.MULTILINE))
     assert lines == {"1": "rub jar, L11, turn 3", "5": "up, L31, turn 8"}
     games.turn("dip banner", score=2)
-    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.points_shown, re.MULTILINE))
     assert lines["2"] == "dip banner, L31, turn 9"
     games.turn("up", location=LOFT)  # line 5 may mean it for another way
-    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.told, re.MULTILINE))
+    lines = dict(re.findall(r"^Of line (\d) of the plan, done: (.*)$", games.points_shown, re.MULTILINE))
     assert lines.keys() == {"1", "2"}
 
 
@@ -478,7 +478,7 @@ def test_points_for_the_same_thing_at_the_same_place_are_won_once_by_any_command
     games.turn("get jar", score=3, inventory=(MORDANT,))
     games.turn("unlock gate", score=6)
     assert games.ahead_of == ["+3 open gate, L11, here"]
-    assert "done: +3 get jar (turn 1)" in games.told
+    assert "done: +3 get jar (turn 1)" in games.points_shown
     games.end(2)
     games.turn("take jar", score=3, inventory=(MORDANT,))
     assert games.ahead_of == ["+3 open gate, L11, here", "+3 unlock gate, L11, here"]

@@ -38,9 +38,9 @@ def test_the_question_about_the_episode_has_the_material_in_every_form_and_no_ot
     question = replace(other, is_about_episode=True)
     asked = question.with_material("\n\nGames.")
     assert asked.beside is not None
-    told = [asked.prompt, asked.beside.prompt]
-    assert [each.user for each in told] == ["Played.\n\nGames.", "Played, as above.\n\nGames."]
-    assert {each.system for each in told} == {"Learn."}
+    forms = [asked.prompt, asked.beside.prompt]
+    assert [each.user for each in forms] == ["Played.\n\nGames.", "Played, as above.\n\nGames."]
+    assert {each.system for each in forms} == {"Learn."}
     assert (other.with_material("\n\nGames."), question.with_material("")) == (other, question)
 
 
