@@ -210,7 +210,7 @@ def _needed(moments: Sequence[Observation], played: Sequence[_PlayedStep], refer
         for at in range(len(needed) - 1, -1, -1) if not after.awaits_key else ():
             if not played[needed[at]].may_be_idle or needed[at] in referred:
                 break
-            if states[at] == states[-1] != "" and not moments[needed[at]].awaits_key:
+            if states[at] == states[-1] != "":
                 del needed[at:], states[at + 1 :]
                 break
     return needed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +106,18 @@ def test_what_happened_at_a_place_twice_before_the_question_is_of_its_first_visi
     assert prompt.count("FIRST VISIT") == 2
     assert "Turn 6 at Blue Vats (31): dip banner" in prompt.split("WHAT IS NEW HERE:")[1]
     assert [each.persistence for each in kept_at(play, VATS.num)] == ["core"]
+
+
+def test_at_the_end_the_turns_can_be_left_to_a_question_that_shows_all_of_them(tmp_path: Path) -> None:
+    play = play_of(tmp_path, visits=9)
+    play.manager.finish("turn_limit")
+    (question,) = play.manager.questions()
+    assert question.beside is not None
+    assert question.beside.left_out == {1, 2, 3, 4}
+    with_turns, without = question.prompt.user, question.beside.prompt.user
+    assert "Turn 3 at Blue Vats (31): up\nResponse: (as above)" in with_turns
+    elsewhere = r"\1(below, among all turns played)\2"
+    assert without == re.sub(r"(SEQUENCE:\n).*?(\n\nAGENT'S)", elsewhere, with_turns, flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("after", [{"died": True}, {"ending": "lost"}])

@@ -148,8 +148,8 @@ def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhe
     ],
 )
 def test_after_a_detour_over_ways_that_were_never_walked_the_points_are_expected(detour: list[str]) -> None:
-    line = commands_line(["north", *detour, "ring bell"], 1, WALKED, {(2, "ring bell"): 10})
-    assert line.endswith(f"{len(detour) + 2}. ring bell (+10 expected, 10 so far)")
+    line = commands_line(["north", *detour, "north"], 1, WALKED, {(2, "north"): 10})  # which has also worked elsewhere
+    assert line.endswith(f"{len(detour) + 2}. north (+10 expected, 10 so far)")
 
 
 def test_the_plan_goes_on_at_its_first_command_that_was_not_done_if_the_latest_leads_nowhere() -> None:
