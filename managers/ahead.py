@@ -263,10 +263,11 @@ class Ahead(BaseManager):
 class MemoriesAhead(BaseManager):
     """Shows memories of locations that plan, open objectives or notes name, the plan leads to, or have known points.
 
-    They are shown until the player comes there. Those without room are named by their titles, or else counted.
+    They are shown until the player comes there. Those without room are named by their titles, or else counted. Of
+    arrivals whose text is among the earlier games only the locations are named.
 
-    aims: returns the lines of the plan, the open objectives and the notes
     planned: returns the locations to which the plan's commands lead, and those of known points
+    is_above: whether the prompt's text of earlier games contains a text
     """
 
     def __init__(
@@ -277,21 +278,23 @@ class MemoriesAhead(BaseManager):
         map_manager: MapManager,
         memories: LocationMemories,
         *,
-        aims: Callable[[], Sequence[str]] = tuple,
         planned: Callable[[], Sequence[int]] = tuple,
+        is_above: Callable[[str], bool] = lambda _: False,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._aims, self._planned, self._map, self._memories = aims, planned, map_manager, memories
+        self._planned, self._map, self._memories, self._is_above = planned, map_manager, memories, is_above
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
         if self.config.agent.reasoning_length is not None:
             return None
         names, seen = self._map.game_map.room_names, self.game_state.seen_locations
-        places = dict.fromkeys([*self._planned(), *places_named(self._aims(), names)])
-        found = [each for room in places if room in names and room not in seen for each in self._memories_of(room)]
-        # Arrivals come last: the map and earlier games often contain them.
+        places = dict.fromkeys([*self._planned(), *self._map.named_places()])
+        every = [each for room in places if room in names and room not in seen for each in self._memories_of(room)]
+        above = [each for each in every if each[1].is_arrival and self._is_above(each[1].text)]
+        found = [each for each in every if each not in above]
+        # Arrivals come last: the map often contains what matters of them.
         found.sort(
             key=lambda each: (each[1].is_arrival, (each[1].score_change or 0) <= 0, each[1].category != "DANGER")
         )
@@ -314,7 +317,9 @@ class MemoriesAhead(BaseManager):
         left = ["arrival" if each[1].is_arrival else each[1].category for each in found if each not in shown]
         others, kinds = counted(len(left), "more memory", "more memories"), ", ".join(with_numbers(Counter(left)))
         left_out = f"({others} of places ahead left out: {kinds})" if left else ""
-        text = "\n".join(filter(None, [text_of(titles, kept), left_out]))
+        rooms = ", ".join(f"L{room}" for room in dict.fromkeys(room for *_, room in above))
+        arrivals = f"(arrivals among the earlier games: {rooms})" if rooms else ""
+        text = "\n".join(filter(None, [text_of(titles, kept), arrivals, left_out]))
         return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, tuple(key for key, _, _ in kept), is_of_plan=True)
 
     def _memories_of(self, room: int) -> list[tuple[str, Memory, int]]:

@@ -60,6 +60,7 @@ class RouteManager(BaseManager):
 
     map_manager: provides ways between locations
     games: returns earlier games
+    planned: returns the commands of the plan, to which lines about routes refer
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -74,11 +75,13 @@ class RouteManager(BaseManager):
         map_manager: MapManager,
         *,
         games: Callable[[], Iterable[Game]] = tuple,
+        planned: Callable[[], Sequence[str]] = tuple,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._map = map_manager
         self._games = games
+        self._planned = planned
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
         self.reset()
@@ -101,7 +104,6 @@ class RouteManager(BaseManager):
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
         self._found: list[tuple[Route, int]] = []  # the routes from here, of the moment ``_found_at``
         self._found_at: tuple[object, ...] = (self,) * 4
-        self._shown: tuple[Sequence[tuple[Route, int]], RouteLines] | None = None  # of these routes
 
     def times_tried(self, action: str) -> int:
         """Return how often the command was chosen here in earlier episodes, plus how often its result was seen.
@@ -266,16 +268,10 @@ class RouteManager(BaseManager):
 
     def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
         """Return the best routes from here, each with the number of commands done, and their lines."""
-        found = self._from_here(observation)
-        if self._shown is not None:
-            return self._shown
-        best = [
-            (replace(route, steps=self._played(route)), done)
-            for route, done in self._worth_showing(found, observation.location_id)
-        ]
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN)
-        self._shown = ([each for each in best if each[0].number in lines.numbers], lines)
-        return self._shown
+        found = self._worth_showing(self._from_here(observation), observation.location_id)
+        best = [(replace(route, steps=self._played(route)), done) for route, done in found]
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN, self._planned())
+        return [each for each in best if each[0].number in lines.numbers], lines
 
     def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:
         """Yield the routes but those for which a shorter route with the same things or a known way does as well.
@@ -364,7 +360,7 @@ class RouteManager(BaseManager):
             if (self._played(route)[done].command, mark) not in self._failed:
                 doubts = "" if is_opening else doubts_of(route, done, observation, self._changed, self.book.names)
                 found.append((replace(now_route, doubts=doubts) if doubts else now_route, done))
-        self._shown, self._found_at, self._found = None, now, sorted(found, key=self._by_gain_per_turn)
+        self._found_at, self._found = now, sorted(found, key=self._by_gain_per_turn)
         return self._found
 
     def _played(self, route: Route) -> tuple[RouteStep, ...]:

@@ -14,6 +14,7 @@ from session.files.document_store import DocumentStore
 from session.files.run_folders import SharedFile
 from session.game_configuration import GameConfiguration
 from session.game_state import GameState
+from session.text import one_line
 from session.values import Observation
 
 TRANSCRIPTS_FILE = "transcripts.md"
@@ -43,15 +44,22 @@ class TranscriptManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self.games = self._store.document.shown_before(self.game_state.episode)
-        self._text: str | None = None
+        self._shown: tuple[str, str] | None = None  # in prompts, and the same without its line breaks
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        if self._text is None:
+        return PromptSection("Earlier games", self._in_prompts()[0], 8, Place.GAMES)
+
+    def shows(self, text: str) -> bool:
+        """Return whether the prompt's section of earlier games contains this text whole."""
+        return one_line(text) in self._in_prompts()[1]
+
+    def _in_prompts(self) -> tuple[str, str]:
+        if self._shown is None:
             budgets = self.config.prompt_budgets
-            opening = story_start(self.game_state) if budgets.game_so_far else ""
-            self._text = self.text(budgets.games_before, opening)
-        return PromptSection("Earlier games", self._text, 8, Place.GAMES)
+            text = self.text(budgets.games_before, story_start(self.game_state) if budgets.game_so_far else "")
+            self._shown = text, one_line(text)
+        return self._shown
 
     def text(self, tokens: int, opening: str = "") -> str:
         """Return the games before this episode in at most ``tokens`` tokens; "" if there are none, or for 0.

@@ -87,13 +87,13 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
 
     map_manager = MapManager(*run, aims=aims, **shared)
     shown_map = map_manager if config.map.shown else None
-    routes = None
-    if config.routes.enabled:
-        routes = RouteManager(*run, map_manager, games=lambda: transcripts.games, **shared)
 
     def planned() -> tuple[str, ...]:
         return knowledge.planned_commands()
 
+    routes = None
+    if config.routes.enabled:
+        routes = RouteManager(*run, map_manager, games=lambda: transcripts.games, planned=planned, **shared)
     transcripts = TranscriptManager(*run, **shared)
     courses = CourseManager(
         *run, map_manager, routes=routes, planned=planned, games=lambda: transcripts.games, **shared
@@ -103,7 +103,12 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
         synthesis = parts.model if config.simple_memory.synthesis else None
         memories = SimpleMemoryManager(*run, synthesis, courses=courses, map_manager=map_manager, **shared)
         memories_ahead = MemoriesAhead(
-            *run, map_manager, memories, aims=aims, planned=lambda: [*courses.places_ahead, *ahead.places], **shared
+            *run,
+            map_manager,
+            memories,
+            planned=lambda: [*courses.places_ahead, *ahead.places],
+            is_above=transcripts.shows,
+            **shared,
         )
     knowledge = KnowledgeManager(
         *run, parts.model, memory_manager=memories, map_manager=shown_map, courses=courses, **shared

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +28,8 @@ MOST_SHOWN = 2400  # characters of the lines about all routes together; the firs
 MOST_SCORES = 3
 MOST_ROOMS = 6
 MOST_THINGS = 4
+LEAST_RUN = 4
+"""Commands in a row from which on a line about a route refers to equal ones that stand above it."""
 LONGEST_DETOUR = 1.5
 """How many times as long as the shortest route to its goal one may be that carries more."""
 
@@ -315,13 +318,16 @@ class RouteLines(NamedTuple):
     left_out: str
 
 
-def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int) -> RouteLines:
+def route_lines(
+    found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int, planned: Sequence[str] = ()
+) -> RouteLines:
     """Return at most so many lines about routes with all their commands, the best first.
 
     A route with which a longer one begins has no line of its own.
 
     found: routes, the best first, each with the number of its commands that are done
     names: of things, by number
+    planned: the commands of the plan, to which lines refer because it is in the same prompt
     """
     ahead = [route.commands[done:] for route, done in found]
     begun: dict[tuple[str, ...], int] = {}  # the longest that goes on from each end of one
@@ -332,7 +338,7 @@ def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], mo
     longest = [*dict.fromkeys(begun[commands] for commands in ahead)]
     lines: list[str] = []
     for at in longest[:most]:
-        line = route_line(*found[at], names=names)
+        line = route_line(*found[at], names=names, planned=planned)
         if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
             break
         lines.append(line)
@@ -341,10 +347,13 @@ def route_lines(found: Sequence[tuple[Route, int]], names: Mapping[int, str], mo
     return RouteLines(lines, tuple(found[at][0].number for at in longest[: len(lines)]), left_out)
 
 
-def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None = None) -> str:
+def route_line(
+    route: Route, done: int = 0, *, names: Mapping[int, str] | None = None, planned: Sequence[str] = ()
+) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
     names: of the things that it may take, by number
+    planned: as in ``route_lines``
     """
     now, left = route.points[done], f"{counted(len(route.steps) - done, 'turn')}{' from here' * bool(done)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
@@ -352,7 +361,7 @@ def route_line(route: Route, done: int = 0, *, names: Mapping[int, str] | None =
     then = [f"then you also hold: {things}" if things else "", route.doubts]
     unchanged = ", ".join(str(number) for number, step in enumerate(route.steps[done:], start=1) if step.only_text)
     rest = filter(None, [f"only text: {unchanged}" if unchanged else "", *then])
-    aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done)
+    aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done, planned)
     return "; ".join([f"{route.number}: {aim} in {left}, {record}: {commands}", *rest])
 
 
@@ -393,13 +402,23 @@ def _name_of(number: int, names: Mapping[int, str] | None) -> str:
     return (names or {}).get(number) or f"object #{number}"
 
 
-def _numbered(route: Route, done: int) -> str:
-    """Return the commands of a route that are left, with their numbers and the points that each one won or lost."""
-    shown, score = list[str](), route.score_after(done)
+def _numbered(route: Route, done: int, planned: Sequence[str]) -> str:
+    """Return the commands of a route that are left, with their numbers and the points that each one won or lost.
+
+    For ``LEAST_RUN`` or more in a row that the plan has, too, it has the numbers in both.
+    """
+    shown, marks, score = list[str](), list[str](), route.score_after(done)
     for number, (command, step) in enumerate(zip(route.commands[done:], route.steps[done:], strict=True), start=1):
         before, score = score, step.leads_to.score if step.leads_to.score is not None else score
         change = 0 if before is None or score is None else score - before
         shown.append(f"{number}. {command}{f' ({change:+})' if change else ''}")
+        marks.append(f"{number}: {change:+}" if change else "")
+    matches = SequenceMatcher(None, [*map(plain_command, planned)], [*map(plain_command, route.commands[done:])], False)
+    for there, here, size in reversed(matches.get_matching_blocks() if planned else ()):
+        if size >= LEAST_RUN:
+            points = ", ".join(filter(None, marks[here : here + size]))
+            where = f"{f'{there + 1} to {there + size} ' if there != here else ''}in the plan"
+            shown[here : here + size] = [f"{here + 1} to {here + size} as {where}{f' ({points})' if points else ''}"]
     return ", ".join(shown)
 
 

@@ -386,7 +386,6 @@ class Places(Games):
         self.memories = Memories({VATS.num: [*of_the_vats]})
         self.memories_ahead = MemoriesAhead(
             *(structlog.get_logger(), self.config, self.state, self.map, self.memories),
-            aims=self.aims,
             planned=lambda: way,
         )
 
@@ -427,6 +426,19 @@ def test_what_brought_points_comes_first_of_memories_ahead_and_arrivals_last(tmp
     first, second, *_, last = Places(tmp_path, *arrivals, stands("Dry"), scored).lines
     assert ["Dip banner" in first, "Dry" in second] == [True] * 2
     assert re.fullmatch(r"\((\d) more memories of places ahead left out: \1 x arrival\)", last)
+
+
+def test_of_arrivals_whose_text_is_among_the_earlier_games_only_the_locations_are_named(tmp_path: Path) -> None:
+    games = Places(tmp_path, *arrivals_at_the_vats(1, "Vats steam."), stands("Boil", "Vats steam."))
+    games.memories.memory_cache[LOFT.num] = [
+        replace(stands("Arrival at Drying Loft", "It is dry."), persistence="core")
+    ]
+    games.knowledge.planned = ("L31, then L44",)
+    whole = games.lines
+    games.memories_ahead._is_above = "Vats steam.".__eq__
+    boil, loft, named = games.lines
+    assert [boil, loft] == [line for line in whole if "Arrival at Blue Vats" not in line]
+    assert named == "(arrivals among the earlier games: L31)"
 
 
 def test_memories_of_places_with_known_points_are_ahead(tmp_path: Path) -> None:

@@ -65,6 +65,18 @@ def test_what_is_shown_stays_during_an_episode_and_follows_the_file_in_the_next(
     assert shown(manager).startswith("Episode 2, 9 points:")
 
 
+def test_only_whole_texts_of_the_games_in_the_prompt_are_shown_there(tmp_path: Path) -> None:
+    first = played(tmp_path, 1, 5)
+    first.game_state.opening = "Gate\nLooms clatter."
+    first.finish("turn_limit")
+    another = played(tmp_path, 2)
+    another.game_state.opening = "Gate\nLooms are still."
+    assert [another.shows(text) for text in ("Looms\n clatter.", "Done 1.", "Looms clatter. It is dark.")] == [
+        *(True, True, False)
+    ]
+    assert not played(tmp_path, 2, prompt_budgets={"earlier_games": 0}).shows("Looms clatter.")
+
+
 def test_the_questions_at_an_episodes_end_have_the_same_games_within_a_quarter_of_their_budget(tmp_path: Path) -> None:
     played(tmp_path, 1, *range(1000)).finish("turn_limit")
     manager = played(tmp_path, 2, 500)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -287,6 +288,44 @@ def test_a_route_that_begins_a_longer_one_has_no_line_and_points_have_the_number
         f"0: +5 in 4 turns, worked in 1 of 1 episode: 1. a, 2. b (+3), 3. c, 4. d (+2){took}",
         "0: +5 in 1 turn, worked in 1 of 1 episode: 1. x (+5)",
     ]
+
+
+RUN = re.compile(r"(\d+) to (\d+) as (?:(\d+) to (\d+) )?in the plan(?: \((.*?)\))?")
+
+
+def read_back(line: str, plan: Sequence[str]) -> list[str]:
+    """The commands of a route's line, those to which it refers taken from the plan."""
+    commands: list[str] = []
+    for item in re.split(r", (?=\d+(?:\.| to ))", line.partition(": ")[2].partition(": ")[2].partition("; ")[0]):
+        if run := RUN.fullmatch(item):
+            first, last, there, end = (int(each or 0) for each in run.groups()[:4])
+            assert first == len(commands) + 1
+            commands += plan[(there or first) - 1 : end or last]
+            assert len(commands) == last
+        else:
+            number, _, command = item.partition(". ")
+            assert int(number) == len(commands) + 1
+            commands.append(command.partition(" (")[0])
+    return commands
+
+
+@given(*[st.lists(st.sampled_from("abc"), min_size=1, max_size=20)] * 2, st.integers(0, 3))
+def test_a_line_of_a_route_has_every_command_or_its_numbers_in_the_plan(
+    commands: list[str], plan: list[str], done: int
+) -> None:
+    shown = route("".join(["a", "b", "c", *commands]))
+    line = route_line(shown, done, planned=plan)
+    assert read_back(line, plan) == [*shown.commands[done:]]
+
+
+def test_commands_that_the_plan_has_are_referred_to_with_their_points() -> None:
+    scores = [0, 5, 5, 5, 5, 5, 15]
+    steps = [RouteStep(letter, Waypoint(1, "Yard", score)) for letter, score in zip("abcdefg", scores, strict=True)]
+    goal = replace(route("abcdefg"), steps=tuple(steps))
+    assert ": 1 to 4 as in the plan (2: +5), 5. e, 6. f, 7. g (+10)" in route_line(goal, planned=[*"abcdxg"])
+    assert ": 1. a, 2 to 7 as 3 to 8 in the plan (2: +5, 7: +10)" in route_line(goal, planned=["x", "y", *"bcdefg"])
+    assert ": 1. a, 2. b (+5), 3. c, 4. d, 5. e, 6. f, 7. g (+10)" in route_line(goal, planned=[*"abcxdefx"])
+    assert "as in the plan" in route_lines([(goal, 0)], {}, 6, [*"abcd"]).lines[0]
 
 
 def test_whole_routes_give_way_and_their_number_is_shown() -> None:
