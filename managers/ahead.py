@@ -19,6 +19,7 @@ from managers.episode_synthesizer import EpisodeSynthesizer
 from managers.episodes import KnownEnd
 from managers.known import memory_keys
 from managers.map_manager import MapManager
+from managers.memory.prompt import CUT_SENTENCES
 from managers.plan import Played
 from managers.prompting import as_many_as_fit
 from managers.routes.document import Effect
@@ -292,7 +293,9 @@ class MemoriesAhead(BaseManager):
         names, seen = self._map.game_map.room_names, self.game_state.seen_locations
         places = dict.fromkeys([*self._planned(), *self._map.named_places()])
         every = [each for room in places if room in names and room not in seen for each in self._memories_of(room)]
-        above = [each for each in every if each[1].is_arrival and self._is_above(each[1].text)]
+        above = [
+            each for each in every if each[1].is_arrival and all(map(self._is_above, CUT_SENTENCES.split(each[1].text)))
+        ]
         found = [each for each in every if each not in above]
         # Arrivals come last: the map often contains what matters of them.
         found.sort(

@@ -40,13 +40,14 @@ from session.text import (
     sentence_around,
     sentences_of,
 )
-from session.values import GameObject, Location, Observation, TurnRecord, things_around
+from session.values import GameObject, Location, Observation, StopAt, TurnRecord, things_around
 from zorkgpt.mapping.movement_analyzer import MovementAnalyzer
 
 MOST_REFUSED = 3  # commands in a row that took no turn of the story, before any course ends
 LONGEST_NEWS = 300  # characters
 _ANYTHING = frozenset({"all", "both", "everything", "it", "them", "him", "her"})
 _SMALL_WORDS = frozenset({"a", "an", "of", "the"})
+_TRYING: Collection[StopAt] = ("place", "end")  # failures do not end such courses
 _Turn: TypeAlias = tuple[int | None, int | None, PlayedTurn, PlayedTurn | None]
 """A turn after the ids of its locations before and after, and before the turn that followed."""
 
@@ -132,15 +133,15 @@ class Expectations:
             problem = missed
         elif place is not None and record.moved and only_informs(command) and not is_waiting(command):
             problem = "; ".join(filter(None, [f"you came to {self.name_of(place)}", self._changes(record)]))
-        elif course.stop_at == "place":
+        elif course.stop_at in _TRYING:
             problem = self._tried_out(record, course)
         elif not (self._state.has_effect(record) or leads_back or passes_time(command)):
             problem = self._in_vain(record, command, is_planned=course.kind == "plan")
         if problem and not self._was_so(record, course, goes_on=after.awaits_answer or course.kind != "plan"):
             return problem
         further = [plain_command(step.command) for step in course.steps[course.done + 1 :]]
-        changes = self._changes(record, further, only_sight=course.stop_at == "place")
-        if not changes or self._was_so(record, course):
+        changes = self._changes(record, further, only_sight=course.stop_at in _TRYING)
+        if course.stop_at == "end" or not changes or self._was_so(record, course):
             return ""
         return f"you came to {self.name_of(place)}; {changes}" if place and record.moved and not goes else changes
 
@@ -154,7 +155,7 @@ class Expectations:
         if course.stop_at != "news" and (place is not None or record.is_key):
             is_answered = record.after.awaits_answer  # else the course would have stopped
             had_effect = self._state.has_effect(record) or record.leads_back or is_answered
-            if course.stop_at == "place" or had_effect or only_informs(command):
+            if course.stop_at in _TRYING or had_effect or only_informs(command):
                 return ""
             what = "an answer that is new, while nothing visible changed"
         if self._config.assist or (is_known and not self._printed_before):
@@ -186,8 +187,8 @@ class Expectations:
 
     def _tried_out(self, record: TurnRecord, course: Course) -> str:
         """Return that a command won points, or that the latest ones took no turn of the story; otherwise ""."""
-        if record.score_change is not None and record.score_change > 0:
-            return f"it won {counted(record.score_change, 'point')}"
+        if course.stop_at == "place" and (record.score_change or 0) > 0:
+            return f"it won {counted(record.score_change or 0, 'point')}"
         latest = self._state.turns[-min(MOST_REFUSED, course.done + 1) :]
         if len(latest) < MOST_REFUSED or not all(turn.took_no_turn for turn in latest):
             return ""

@@ -60,7 +60,7 @@ class RouteManager(BaseManager):
 
     map_manager: provides ways between locations
     games: returns earlier games
-    planned: returns the commands of the plan, to which lines about routes refer
+    above: returns the plain commands of the plan and of games in the prompt, by name, to which lines about routes refer
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -75,13 +75,13 @@ class RouteManager(BaseManager):
         map_manager: MapManager,
         *,
         games: Callable[[], Iterable[Game]] = tuple,
-        planned: Callable[[], Sequence[str]] = tuple,
+        above: Callable[[], Mapping[str, Sequence[str]]] = dict,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._map = map_manager
         self._games = games
-        self._planned = planned
+        self._above = above
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
         self.reset()
@@ -270,7 +270,7 @@ class RouteManager(BaseManager):
         """Return the best routes from here, each with the number of commands done, and their lines."""
         found = self._worth_showing(self._from_here(observation), observation.location_id)
         best = [(replace(route, steps=self._played(route)), done) for route, done in found]
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN, self._planned())
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN, self._above())
         return [each for each in best if each[0].number in lines.numbers], lines
 
     def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:

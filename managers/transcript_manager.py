@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
 from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.prompting import CHARACTERS_PER_TOKEN
 from managers.transcripts.document import Transcripts, game_of, games_text, parse_transcripts
-from managers.transcripts.game_text import story_start
+from managers.transcripts.game_text import NO_TURNS, story_start
+from session.commands import plain_command
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
 from session.files.document_store import DocumentStore
@@ -19,6 +23,14 @@ from session.values import Observation
 
 TRANSCRIPTS_FILE = "transcripts.md"
 SHARE_AT_END = 0.25  # of the budget of all questions at an episode's end
+
+
+class _Shown(NamedTuple):
+    """What prompts have of earlier games: the text, also on one line, and the plain commands of each by its name."""
+
+    text: str
+    line: str
+    commands: Mapping[str, Sequence[str]]
 
 
 class TranscriptManager(BaseManager):
@@ -44,21 +56,29 @@ class TranscriptManager(BaseManager):
     def reset(self, game_state: GameState | None = None) -> None:
         super().reset(game_state)
         self.games = self._store.document.shown_before(self.game_state.episode)
-        self._shown: tuple[str, str] | None = None  # in prompts, and the same without its line breaks
+        self._shown: _Shown | None = None
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        return PromptSection("Earlier games", self._in_prompts()[0], 8, Place.GAMES)
+        return PromptSection("Earlier games", self._in_prompts().text, 8, Place.GAMES)
 
     def shows(self, text: str) -> bool:
         """Return whether the prompt's section of earlier games contains this text whole."""
-        return one_line(text) in self._in_prompts()[1]
+        return one_line(text) in self._in_prompts().line
 
-    def _in_prompts(self) -> tuple[str, str]:
+    def commands(self) -> Mapping[str, Sequence[str]]:
+        """Return the plain commands of each game in the prompt, by its name there; none if some are left out."""
+        return self._in_prompts().commands
+
+    def _in_prompts(self) -> _Shown:
         if self._shown is None:
             budgets = self.config.prompt_budgets
             text = self.text(budgets.games_before, story_start(self.game_state) if budgets.game_so_far else "")
-            self._shown = text, one_line(text)
+            games = self.games if text and NO_TURNS not in text else ()
+            commands = {
+                f"episode {each.episode}": [plain_command(turn.action) for turn in each.turns] for each in games
+            }
+            self._shown = _Shown(text, one_line(text), commands)
         return self._shown
 
     def text(self, tokens: int, opening: str = "") -> str:

@@ -26,6 +26,7 @@ from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
 from managers.transcript_manager import TranscriptManager
+from session.commands import plain_command
 from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnd, FileEdited, MemoryGiven
@@ -91,9 +92,12 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     def planned() -> tuple[str, ...]:
         return knowledge.planned_commands()
 
+    def above() -> dict[str, Sequence[str]]:
+        return {"the plan": [*map(plain_command, planned())], **transcripts.commands()}
+
     routes = None
     if config.routes.enabled:
-        routes = RouteManager(*run, map_manager, games=lambda: transcripts.games, planned=planned, **shared)
+        routes = RouteManager(*run, map_manager, games=lambda: transcripts.games, above=above, **shared)
     transcripts = TranscriptManager(*run, **shared)
     courses = CourseManager(
         *run, map_manager, routes=routes, planned=planned, games=lambda: transcripts.games, **shared

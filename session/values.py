@@ -219,7 +219,7 @@ class AgentNote:
     number: int | None = None
 
 
-StopAt = Literal["news", "failure", "place"]
+StopAt = Literal["news", "failure", "place", "end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +230,8 @@ class Proposal:
         first command of the way
     until: the number of the route's last command to play, from 1 and counted from here; ``None``: all of them
     then: further commands, to be played after the action or the way until something unexpected happens
-    stop_at: what of these is unexpected: a new sentence of the story, a failure, or only a place that was not meant
+    stop_at: what of these is unexpected: a new sentence of the story, a failure, or only a place that was not meant,
+        with or without points and things that come into sight
     """
 
     action: str

@@ -149,6 +149,10 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
     return [outcome for title, outcome in by_title.items() if title not in known]
 
 
+CUT_SENTENCES = re.compile(r"\(\d+ sentences? left out\)")
+"""Stands for the middle of an arrival's text in its memory."""
+
+
 def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[ChosenTurn]]:
     """Return the question which of the outcomes, all of one location, is most worth keeping."""
     here = outcomes[0].location

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from difflib import SequenceMatcher
-from functools import cached_property
+from difflib import Match, SequenceMatcher
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
@@ -28,7 +29,7 @@ MOST_SHOWN = 2400  # characters of the lines about all routes together; the firs
 MOST_SCORES = 3
 MOST_ROOMS = 6
 MOST_THINGS = 4
-LEAST_RUN = 4
+LEAST_RUN = 8
 """Commands in a row from which on a line about a route refers to equal ones that stand above it."""
 LONGEST_DETOUR = 1.5
 """How many times as long as the shortest route to its goal one may be that carries more."""
@@ -319,7 +320,10 @@ class RouteLines(NamedTuple):
 
 
 def route_lines(
-    found: Sequence[tuple[Route, int]], names: Mapping[int, str], most: int, planned: Sequence[str] = ()
+    found: Sequence[tuple[Route, int]],
+    names: Mapping[int, str],
+    most: int,
+    above: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> RouteLines:
     """Return at most so many lines about routes with all their commands, the best first.
 
@@ -327,7 +331,7 @@ def route_lines(
 
     found: routes, the best first, each with the number of its commands that are done
     names: of things, by number
-    planned: the commands of the plan, to which lines refer because it is in the same prompt
+    above: the plain commands of the plan and of games in the same prompt, to which lines refer, by their names
     """
     ahead = [route.commands[done:] for route, done in found]
     begun: dict[tuple[str, ...], int] = {}  # the longest that goes on from each end of one
@@ -338,7 +342,7 @@ def route_lines(
     longest = [*dict.fromkeys(begun[commands] for commands in ahead)]
     lines: list[str] = []
     for at in longest[:most]:
-        line = route_line(*found[at], names=names, planned=planned)
+        line = route_line(*found[at], names=names, above=above)
         if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
             break
         lines.append(line)
@@ -348,12 +352,16 @@ def route_lines(
 
 
 def route_line(
-    route: Route, done: int = 0, *, names: Mapping[int, str] | None = None, planned: Sequence[str] = ()
+    route: Route,
+    done: int = 0,
+    *,
+    names: Mapping[int, str] | None = None,
+    above: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
     names: of the things that it may take, by number
-    planned: as in ``route_lines``
+    above: as in ``route_lines``
     """
     now, left = route.points[done], f"{counted(len(route.steps) - done, 'turn')}{' from here' * bool(done)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
@@ -361,7 +369,7 @@ def route_line(
     then = [f"then you also hold: {things}" if things else "", route.doubts]
     unchanged = ", ".join(str(number) for number, step in enumerate(route.steps[done:], start=1) if step.only_text)
     rest = filter(None, [f"only text: {unchanged}" if unchanged else "", *then])
-    aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done, planned)
+    aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done, above)
     return "; ".join([f"{route.number}: {aim} in {left}, {record}: {commands}", *rest])
 
 
@@ -402,10 +410,10 @@ def _name_of(number: int, names: Mapping[int, str] | None) -> str:
     return (names or {}).get(number) or f"object #{number}"
 
 
-def _numbered(route: Route, done: int, planned: Sequence[str]) -> str:
+def _numbered(route: Route, done: int, above: Mapping[str, Sequence[str]]) -> str:
     """Return the commands of a route that are left, with their numbers and the points that each one won or lost.
 
-    For ``LEAST_RUN`` or more in a row that the plan has, too, it has the numbers in both.
+    Those of ``LEAST_RUN`` or more in a row that the plan or a game has, too, are only numbers: here and there.
     """
     shown, marks, score = list[str](), list[str](), route.score_after(done)
     for number, (command, step) in enumerate(zip(route.commands[done:], route.steps[done:], strict=True), start=1):
@@ -413,13 +421,30 @@ def _numbered(route: Route, done: int, planned: Sequence[str]) -> str:
         change = 0 if before is None or score is None else score - before
         shown.append(f"{number}. {command}{f' ({change:+})' if change else ''}")
         marks.append(f"{number}: {change:+}" if change else "")
-    matches = SequenceMatcher(None, [*map(plain_command, planned)], [*map(plain_command, route.commands[done:])], False)
-    for there, here, size in reversed(matches.get_matching_blocks() if planned else ()):
-        if size >= LEAST_RUN:
-            points = ", ".join(filter(None, marks[here : here + size]))
-            where = f"{f'{there + 1} to {there + size} ' if there != here else ''}in the plan"
-            shown[here : here + size] = [f"{here + 1} to {here + size} as {where}{f' ({points})' if points else ''}"]
+    plain = tuple(map(plain_command, route.commands))
+    runs = {name: [*_runs_after(done, commands, plain)] for name, commands in above.items()}
+    name = max(runs, key=lambda name: sum(each.size for each in runs[name]), default="")
+    for there, here, size in reversed(runs.get(name, ())):
+        points = ", ".join(filter(None, marks[here : here + size]))
+        where = f"in {name}" if there == here else f"{there + 1} to {there + size} of {name}"
+        shown[here : here + size] = [f"{here + 1} to {here + size} as {where}{f' ({points})' if points else ''}"]
     return ", ".join(shown)
+
+
+def _runs_after(done: int, commands: Sequence[str], others: tuple[str, ...]) -> Iterator[Match]:
+    """Yield where at least ``LEAST_RUN`` commands in a row are equal, in the order of both.
+
+    done: the commands at the beginning of the others that do not count
+    """
+    for there, here, size in _matches(tuple(commands), others):
+        skipped = max(0, done - here)
+        if size - skipped >= LEAST_RUN:
+            yield Match(there + skipped, here + skipped - done, size - skipped)
+
+
+@lru_cache(maxsize=64)  # the same routes are shown each turn
+def _matches(commands: tuple[str, ...], others: tuple[str, ...]) -> Sequence[Match]:
+    return SequenceMatcher(None, commands, others, autojunk=False).get_matching_blocks()
 
 
 def route_record(route: Route, done: int = 0) -> str:

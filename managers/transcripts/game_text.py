@@ -23,6 +23,9 @@ NEWEST = 0.25
 SHORTEST_SCREEN, MOST_CHANGED = 5, 2
 """Lines of a text, and of those that differ from the screen before it, with which it is shown by these alone."""
 
+NO_TURNS = ": left out for want of room.)"
+"""Follows the numbers of the turns of which not even the commands have room."""
+
 _RELEASE = re.compile(
     r"^[ \t]*(?:(?:release|revision|version) \S+ / serial number \d.*|(?:standard )?interpreter \d.*)(?:\n|\Z)",
     re.IGNORECASE | re.MULTILINE,
@@ -164,7 +167,7 @@ class GameText:
         self._screen: tuple[int, list[str]] = 0, []  # the latest text that is shown by all of its lines, and its turn
         left_out, bare, placeless, condensed = self._cuts
         if left_out:
-            self._parts.append(f"({_turns(1, left_out)}: left out for want of room.)")
+            self._parts.append(f"({_turns(1, left_out)}{NO_TURNS}")
         if bare > left_out:
             self._parts.append(f"{_turns(left_out + 1, bare)}, commands only (texts left out for want of room):")
             self._parts += _command_lines(self._turns[left_out:bare])

@@ -344,7 +344,9 @@ AFTER_TAKING = {
         "now you carry: brass key",
     ),
 }
-STOPPING = [("failure", case) for case in AFTER_TAKING] + [("place", case) for case in list(AFTER_TAKING)[:-1]]
+STOPPING = [("failure", case) for case in AFTER_TAKING] + [
+    (stop_at, case) for stop_at in ("place", "end") for case in list(AFTER_TAKING)[:-1]
+]
 
 
 def routine(*then: str) -> Answer:
@@ -471,7 +473,7 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("stop_at", ["failure", "place"])
+@pytest.mark.parametrize("stop_at", ["failure", "place", "end"])
 @pytest.mark.parametrize("case", MENTIONED)
 def test_a_question_that_is_only_mentioned_does_not_stop_a_course(tmp_path: Path, case: str, stop_at: str) -> None:
     command, after = MENTIONED[case]
@@ -481,7 +483,7 @@ def test_a_question_that_is_only_mentioned_does_not_stop_a_course(tmp_path: Path
     assert len(reports) == 1
 
 
-@pytest.mark.parametrize("stop_at", ["failure", "place"])
+@pytest.mark.parametrize("stop_at", ["failure", "place", "end"])
 @pytest.mark.parametrize("case", ASKED)
 def test_a_question_to_the_player_stops_a_course(tmp_path: Path, case: str, stop_at: str) -> None:
     command, after = ASKED[case]
@@ -499,11 +501,12 @@ def test_a_walk_goes_on_over_a_question_that_a_description_contains(tmp_path: Pa
     assert [action for action, _ in sources(run)][:2] == ["up", "down"]
 
 
-def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop_at", ["place", "end"])
+def test_any_course_ends_when_three_commands_in_a_row_took_no_turn_of_the_story(tmp_path: Path, stop_at: str) -> None:
     nobody = replace(HOOKED, text="You seem to want to talk to someone, but I can't see whom.")
     asked = [f"{verb} miller" for verb in ("take", "read", "pull", "dip")]
     script = {**ROUTINE, **dict.fromkeys(asked, nobody)}
-    answer = {**routine(*asked[:2], "take rope", *asked, "ask miller"), "stop_at": "place"}
+    answer = {**routine(*asked[:2], "take rope", *asked, "ask miller"), "stop_at": stop_at}
     run, reports = one_episode(tmp_path, answer, script=script, turns=9)
     assert [source for _, source in sources(run, 1)].count("then") == 7
     told = (
@@ -546,10 +549,11 @@ STAGES = {
 }
 
 
-@pytest.mark.parametrize("stop_at", ["failure", "place"])
+@pytest.mark.parametrize("stop_at", ["failure", "place", "end"])
 @pytest.mark.parametrize("case", STAGES)
 def test_a_course_past_news(tmp_path: Path, case: str, stop_at: str) -> None:
     following, goes_on = STAGES[case]
+    goes_on = goes_on or stop_at == "end"
     bared = replace(TAKEN, text="Behind it is a board.", visible=(BOARD,), moves=4, state_hash="e")
     script = {**ROUTINE, "pull hook": bared, following: replace(bared, text="Nothing.", moves=5, state_hash="f")}
     answer = {**routine("take rope", "pull hook", following, "read rope"), "stop_at": stop_at}
@@ -559,7 +563,7 @@ def test_a_course_past_news(tmp_path: Path, case: str, stop_at: str) -> None:
     assert (report in "".join(reports)) != goes_on
 
 
-@pytest.mark.parametrize("stop_at", ["failure", "place"])
+@pytest.mark.parametrize("stop_at", ["failure", "place", "end"])
 def test_a_course_is_stopped_by_a_reading_that_leads_to_a_known_place(tmp_path: Path, stop_at: str) -> None:
     script = {**MILL, "read rope": replace(CELLAR, text="Cellar\nThe floor gives way.", moves=9)}
     answer: Answer = {"action": "up", "then": ["take rope", "read rope", "wait"], "stop_at": stop_at}
@@ -602,9 +606,10 @@ TRIALS: Script = {
 }
 
 
-def test_a_course_that_stops_at_places_tries_things_out_and_shows_all_texts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("stop_at", ["place", "end"])
+def test_a_course_that_stops_at_places_tries_things_out_and_shows_all_texts(tmp_path: Path, stop_at: str) -> None:
     trials = list(TRIALS)[2:]
-    model = answering({**routine(*trials, "up"), "stop_at": "place"})
+    model = answering({**routine(*trials, "up"), "stop_at": stop_at})
     script = {**TRIALS, "up": AFTER_TAKING["a refusal"][0]}
     run = play_mill(tmp_path, model, script, episodes=1, max_turns_per_episode=12)
     assert [source for _, source in sources(run, 1)[1 : len(trials) + 2]] == ["then"] * (len(trials) + 1)
@@ -612,7 +617,7 @@ def test_a_course_that_stops_at_places_tries_things_out_and_shows_all_texts(tmp_
     assert all(turn.after.text in shown for turn in run.turns[: len(trials) + 2])
 
 
-@pytest.mark.parametrize(("stop_at", "played"), [("place", 2), ("failure", 3)])
+@pytest.mark.parametrize(("stop_at", "played"), [("place", 2), ("failure", 3), ("end", 3)])
 def test_points_end_a_course_that_tries_things_out_and_no_other(tmp_path: Path, stop_at: str, played: int) -> None:
     script = {**TRIALS, "pull rope": replace(TAKEN, text="A bell rings.", score=5, moves=5, state_hash="e")}
     answer = {**routine("take rope", "pull rope", "read rope"), "stop_at": stop_at}

@@ -149,7 +149,8 @@ _UNTIL = (
     "What ends a course beside failed moves, lost points, new places, the dark and questions. "
     "news: what ends failure, and new sentences; "
     "failure: commands that fail or change nothing, things that you get, lose or first see and that no command names; "
-    "place: points won, things first seen, and three commands in a row without a turn of the story"
+    "place: points won, things first seen, and three commands in a row without a turn of the story; "
+    "end: only three such commands"
 )
 _WAYS = {
     "follow": "Number of a route to follow instead of typing the command, else null",

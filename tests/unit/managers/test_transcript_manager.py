@@ -77,6 +77,15 @@ def test_only_whole_texts_of_the_games_in_the_prompt_are_shown_there(tmp_path: P
     assert not played(tmp_path, 2, prompt_budgets={"earlier_games": 0}).shows("Looms clatter.")
 
 
+def test_the_commands_of_the_games_in_the_prompt_are_known_if_all_have_room(tmp_path: Path) -> None:
+    played(tmp_path, 1, 5, 6).finish("turn_limit")
+    assert played(tmp_path, 2).commands() == {"episode 1": ["pull 1", "pull 2"]}
+    assert played(tmp_path, 2, prompt_budgets={"earlier_games": 0}).commands() == {}
+    played(tmp_path, 3, *range(1000)).finish("turn_limit")
+    assert "left out for want of room" in shown(played(tmp_path, 4))
+    assert played(tmp_path, 4).commands() == {}
+
+
 def test_the_questions_at_an_episodes_end_have_the_same_games_within_a_quarter_of_their_budget(tmp_path: Path) -> None:
     played(tmp_path, 1, *range(1000)).finish("turn_limit")
     manager = played(tmp_path, 2, 500)

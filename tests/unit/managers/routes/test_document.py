@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -290,17 +290,17 @@ def test_a_route_that_begins_a_longer_one_has_no_line_and_points_have_the_number
     ]
 
 
-RUN = re.compile(r"(\d+) to (\d+) as (?:(\d+) to (\d+) )?in the plan(?: \((.*?)\))?")
+RUN = re.compile(r"(\d+) to (\d+) as (?:in|(\d+) to (\d+) of) (the plan|episode 1)(?: \((.*?)\))?")
 
 
-def read_back(line: str, plan: Sequence[str]) -> list[str]:
-    """The commands of a route's line, those to which it refers taken from the plan."""
+def read_back(line: str, above: Mapping[str, Sequence[str]]) -> list[str]:
+    """The commands of a route's line, those to which it refers taken from what is above."""
     commands: list[str] = []
     for item in re.split(r", (?=\d+(?:\.| to ))", line.partition(": ")[2].partition(": ")[2].partition("; ")[0]):
         if run := RUN.fullmatch(item):
             first, last, there, end = (int(each or 0) for each in run.groups()[:4])
             assert first == len(commands) + 1
-            commands += plan[(there or first) - 1 : end or last]
+            commands += above[run[5]][(there or first) - 1 : end or last]
             assert len(commands) == last
         else:
             number, _, command = item.partition(". ")
@@ -309,23 +309,27 @@ def read_back(line: str, plan: Sequence[str]) -> list[str]:
     return commands
 
 
-@given(*[st.lists(st.sampled_from("abc"), min_size=1, max_size=20)] * 2, st.integers(0, 3))
-def test_a_line_of_a_route_has_every_command_or_its_numbers_in_the_plan(
-    commands: list[str], plan: list[str], done: int
+@given(*[st.lists(st.sampled_from("ab"), min_size=1, max_size=30)] * 3, st.integers(0, 3))
+def test_a_line_of_a_route_has_every_command_or_its_numbers_in_the_plan_or_a_game(
+    commands: list[str], plan: list[str], game: list[str], done: int
 ) -> None:
-    shown = route("".join(["a", "b", "c", *commands]))
-    line = route_line(shown, done, planned=plan)
-    assert read_back(line, plan) == [*shown.commands[done:]]
+    shown, above = route("".join(["a", "b", "c", *commands])), {"the plan": plan, "episode 1": game}
+    assert read_back(route_line(shown, done, above=above), above) == [*shown.commands[done:]]
 
 
-def test_commands_that_the_plan_has_are_referred_to_with_their_points() -> None:
-    scores = [0, 5, 5, 5, 5, 5, 15]
-    steps = [RouteStep(letter, Waypoint(1, "Yard", score)) for letter, score in zip("abcdefg", scores, strict=True)]
-    goal = replace(route("abcdefg"), steps=tuple(steps))
-    assert ": 1 to 4 as in the plan (2: +5), 5. e, 6. f, 7. g (+10)" in route_line(goal, planned=[*"abcdxg"])
-    assert ": 1. a, 2 to 7 as 3 to 8 in the plan (2: +5, 7: +10)" in route_line(goal, planned=["x", "y", *"bcdefg"])
-    assert ": 1. a, 2. b (+5), 3. c, 4. d, 5. e, 6. f, 7. g (+10)" in route_line(goal, planned=[*"abcxdefx"])
-    assert "as in the plan" in route_lines([(goal, 0)], {}, 6, [*"abcd"]).lines[0]
+def test_commands_that_stand_above_are_referred_to_with_their_points() -> None:
+    scores = [0, *[5] * 8, 15]
+    steps = [RouteStep(letter, Waypoint(1, "Yard", score)) for letter, score in zip("abcdefghij", scores, strict=True)]
+    goal = replace(route("abcdefghij"), steps=tuple(steps))
+
+    def line(plan: str, game: str = "") -> str:
+        return route_lines([(goal, 0)], {}, 6, {"the plan": plan, "episode 3": game}).lines[0]
+
+    assert ": 1 to 8 as in the plan (2: +5), 9. i, 10. j (+10)" in line("abcdefgh", "bcdefghi")
+    assert ": 1. a, 2 to 10 as 3 to 11 of the plan (2: +5, 10: +10)" in line("xybcdefghij")
+    assert ": 1 to 10 as in episode 3 (2: +5, 10: +10)" in line("abcdefghi", "abcdefghij")
+    assert ": 1. a, 2. b (+5), 3. c, 4. d, 5. e, 6. f, 7. g, 8. h, 9. i, 10. j (+10)" in line("abcdxefghij")
+    assert ": 1 to 8 as 3 to 10 of the plan (8: +10)" in route_line(goal, 2, above={"the plan": "abcdefghij"})
 
 
 def test_whole_routes_give_way_and_their_number_is_shown() -> None:
