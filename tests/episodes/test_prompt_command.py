@@ -154,7 +154,7 @@ class Decides:
 
     def play(self, handler: Handler) -> None:
         answer = json.loads(answer_to(handler.server.asked[-1].body))
-        Streams((json.dumps({**answer, **self.decision} if "action" in answer else answer),)).play(handler)
+        Streams((json.dumps({**answer, "then": [], **self.decision} if "action" in answer else answer),)).play(handler)
 
 
 def _files(work: Path) -> dict[Path, bytes]:
@@ -229,6 +229,13 @@ def test_a_series_of_turns_is_a_table(played: Path) -> None:
     assert {call["answers"][0]["answer"]["action"] for call in calls} == {"jump"}
 
 
+def test_commands_after_the_first_are_a_part_of_an_answer_in_the_table_of_a_series(played: Path) -> None:
+    chosen = ("--turns", "3..12", "--role", "agent", "--workdir", str(played))
+    with MisbehavingServer(Decides(), Decides({"action": "jump", "then": ["wait", "north"]})) as server:
+        shown = printed("prompt", *chosen, "--ask", "--base-url", server.base_url)
+    assert [line.split("  ")[-1].strip() for line in shown.splitlines()[1:3]] == ["jump", "jump, then wait, then north"]
+
+
 def test_a_way_in_an_answer_is_shown_in_place_of_the_command_beside_it(played: Path) -> None:
     calls = _turns_of_calls(played, "--turns", "8..9")
     chosen = ("--turns", "8..9", "--role", "agent", "--workdir", str(played))
@@ -246,6 +253,9 @@ def test_a_way_in_an_answer_is_shown_in_place_of_the_command_beside_it(played: P
         (("7", "--turns", "3..4"), "--turns 3..4: expected two turns such as 10..40, and no other turn"),
         (("--turns", "3"), "--turns 3: expected two turns"),
         (("--turns", "20..10"), "--turns 20..10: expected the earlier turn first"),
+        (("2:7",), "2:7: the run has episode 1; write EPISODE:TURN, as in 1:12"),
+        (("2:7", "--ask"), "2:7: the run has episode 1; write EPISODE:TURN, as in 1:12"),
+        (("--turns", "1:1..2:2"), "--turns 2:2: the run has episode 1; write EPISODE:TURN, as in 1:12"),
         (("7", "--ask", "--role", "info_ext", "--base-url", "http://127.0.0.1:9"), "has no such model call"),
     ],
 )

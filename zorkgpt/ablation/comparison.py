@@ -64,7 +64,7 @@ LEAST_PAIRS = 6  # with fewer no p is below ALPHA
 LEAST_FOR_INTERVAL = 5  # pairs that differ, or runs; a bootstrap of fewer draws too narrow an interval
 MOST_PAIRS = 100_000
 
-NO_PAIR = "in no pair is it known for both"
+NO_PAIR = "both values are known in no pair"
 ONE_PAIR = "one pair has no spread"
 NO_DIFFERENCE = "no pair differs"
 NO_SPREAD = "every pair differs by the same"

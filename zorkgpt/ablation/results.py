@@ -99,7 +99,7 @@ def conclusions(comparisons: Iterable[Comparison]) -> Iterator[str]:
 
 def _verdict(found: Comparison) -> str:
     if found.difference is None:
-        return f"nothing can be said, for {found.why_not}"
+        return f"nothing can be said: {found.why_not}"
     points = f"{number(found.difference, sign=True)} {'% of the maximum' if found.is_share else 'points'} in"
     if found.pairs == 1:
         return f"{points} the one pair; one pair shows nothing"

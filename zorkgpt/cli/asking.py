@@ -148,13 +148,14 @@ def _kind(call: RepeatedCall) -> str:
 
 
 def _short(call: ModelCall) -> str:
-    """Return what an answer comes down to: the command or the way of the agent, or else all of it but its reasons."""
+    """Return what an answer comes down to: the commands or the way of the agent, or else all of it but its reasons."""
     if isinstance(call, ModelFailed):
         return f"no answer: {call.error}"
     answer: dict[str, Any] = call.answer
     if "action" in answer:
         follow, go_to, until = (answer.get(name) for name in ("follow", "go_to", "until"))
-        return one_line(Proposal(answer["action"], follow=follow, go_to=go_to, until=until).wish)
+        wish = Proposal(answer["action"], follow=follow, go_to=go_to, until=until).wish
+        return one_line(", then ".join((wish, *(answer.get("then") or ()))))
     return _text({name: value for name, value in answer.items() if name not in ("reasoning", "reason") and value})
 
 

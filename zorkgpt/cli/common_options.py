@@ -228,12 +228,12 @@ def read_turn(manifest: Manifest, place: str, option: str = "") -> RunMoment:
     found = TURN.fullmatch(place)
     if found is None:
         raise ConfigurationError(f"{option}{place}: expected a turn such as 12, or 2:12 for turn 12 of episode 2")
-    if found[1] is None and len(manifest.seeds) > 1:
-        first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
-        raise ConfigurationError(
-            f"{option}{place}: the run is of episodes {first} to {last}; write EPISODE:TURN, as in {first}:12"
-        )
-    return RunMoment(int(found[1] or manifest.first_episode), int(found[2]))
+    first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
+    episode = int(found[1] or (first if first == last else 0))
+    if not first <= episode <= last:
+        episodes = f"episodes {first} to {last}" if first < last else f"episode {first}"
+        raise ConfigurationError(f"{option}{place}: the run has {episodes}; write EPISODE:TURN, as in {first}:12")
+    return RunMoment(episode, int(found[2]))
 
 
 def of_story(folder: Path) -> str:
