@@ -356,7 +356,7 @@ def test_a_run_whose_folder_is_gone_is_not_said_to_go_on(tmp_path: Path, name: s
     shown = run_with(here, lambda: shutil.rmtree(here / name))
     assert shown.status == 1
     assert "To resume" not in shown.out.decode()
-    assert "is gone: the run cannot go on" in shown.out.decode().splitlines()[-1]
+    assert "is gone: the run cannot continue" in shown.out.decode().splitlines()[-1]
     if not name:
         assert shown.lines[-1].startswith(f"zorkgpt: the current folder, {here}, is gone")
 

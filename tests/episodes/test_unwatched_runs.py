@@ -83,7 +83,7 @@ def test_a_corrupt_map_is_one_line_on_the_screen_and_every_line_of_json_output_i
     (told,) = result.stderr.splitlines()
     assert "map_state.json is now map_state.json.corrupt" in told
     assert told.endswith(
-        "map_state.json.corrupt.backup is the version before: to go on with it, copy it to map_state.json now"
+        "map_state.json.corrupt.backup is the version before: to use it, copy it to map_state.json now"
     )
     assert (tmp_path / "work" / "map_state.json.corrupt.backup").read_text() == '{"rooms": {}}'
     logged, *_ = (run_folder(tmp_path) / "log.jsonl").read_text().splitlines()

@@ -271,11 +271,11 @@ def standing(run: RunSummary, now: GameConfiguration) -> str:
             if line.event is not None:
                 spending.count(line.event)
     except StoreError as error:
-        return f"{sentence}; it cannot go on: {one_line(str(error))}."
+        return f"{sentence}; it cannot continue: {one_line(str(error))}."
     command = resume_command(run.folder, spending)
     if played_by := PROGRAMS.get(configuration.agent.player):
         return f"{sentence}. It was played by {played_by}, or with {command} --model M."
-    return f"{sentence}; {command} goes on."
+    return f"{sentence}; {command} continues it."
 
 
 def resume_command(folder: Path, spending: Spending, options: Iterable[str] = ()) -> str:

@@ -144,7 +144,7 @@ class Watching:
         if self.screen.is_json:
             return
         if not (run.folder / JOURNAL_FILE).is_file():
-            print_line(f"{news}{run.folder} is gone: the run cannot go on.")
+            print_line(f"{news}{run.folder} is gone: the run cannot continue.")
             return
         command = resume_command(run.folder, run.model.spending, self.repeated)
         print_line(f"{news}To resume: {command}")
@@ -162,7 +162,7 @@ def _introduction(configuration: GameConfiguration) -> str:
     learned = ", ".join(kind for kind, is_learned in kinds.items() if is_learned)
     if agent.player == "model":
         learns = f"It learns as it plays, for this episode and later ones: {learned}."
-        return f"{learns} Ctrl-C pauses it; {program()} resume goes on."
+        return f"{learns} Ctrl-C pauses it; {program()} resume continues it."
     return f"{HELP} What you find out is learned: {learned}."
 
 

@@ -114,7 +114,7 @@ class MapStore(SharedStore):
             message = f"{self.path} is now {kept.name} ({error.where}: {error.problem})"
             with reported_as(f"{backup} cannot be kept"), suppress(FileNotFoundError):  # the next one would replace it
                 renamed = backup.rename(f"{kept}.backup")
-                message += f"; {renamed.name} is the version before: to go on with it, copy it to {self.path.name} now"
+                message += f"; {renamed.name} is the version before: to use it, copy it to {self.path.name} now"
             event = "corrupt map kept aside, starting empty"
             self._warn(event, error=message, kept=str(kept), where=error.where, problem=error.problem)
             return MapGraph()

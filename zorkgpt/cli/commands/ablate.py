@@ -91,7 +91,7 @@ def ablate(
 ) -> None:
     """Compare the scores with and without a part of the learning.
 
-    If it was stopped, the same command goes on. With more --pairs it plays only the new ones.
+    If it was stopped, the same command continues it. With more --pairs it plays only the new ones.
     """
     common_options.require_packages("scipy", "matplotlib", *(("distributed",) if scheduler else ()))
     from zorkgpt.ablation.ablation import Ablation, make_plan, sole_user

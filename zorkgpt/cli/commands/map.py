@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from session.errors import ConfigurationError
+from session.errors import ConfigurationError, StoreError
 from session.text import counted
 from zorkgpt.cli import common_options
 from zorkgpt.cli.terminal import folded, print_error, print_folded, print_line, terminal_width, write_file
@@ -48,7 +48,11 @@ def draw(
     if graph is None or not graph.rooms:
         print_line(f"Nothing is on the map in {folder} yet.")
         return
-    state = read_current_state(folder)
+    try:
+        state = read_current_state(folder)
+    except StoreError as error:
+        print_error(f"zorkgpt: {error}; the place of the player is unknown")
+        state = None
     here = state.location.id if state and state.location and state.location.id in graph.rooms else None
     content = _drawn(graph, here, form, to)
     if to is None:

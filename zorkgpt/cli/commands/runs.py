@@ -244,6 +244,8 @@ def export(
 
     folder, now = common_options.run_and_configuration(workdir, run, story)
     played = read_run(folder)
+    if played.summary.state == "damaged":
+        print_error(f"Run {folder.name}: {played.summary.reason}. What was played up to there is exported.")
     calls: list[RepeatedCall] = []
     if prompts:
         if form in ("csv", "atif"):

@@ -62,6 +62,16 @@ def test_a_room_that_the_saved_map_does_not_have_yet_is_named(workdir: Path) -> 
     )
 
 
+def test_a_state_that_cannot_be_read_leaves_the_map_without_the_player(
+    workdir: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (workdir / "current_state.json").write_text("{")
+    shown = typed("map")
+    assert (shown.status, shown.out.decode()) == (0, DRAWN)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith("zorkgpt: game_files/current_state.json is not a state file of this version (")
+
+
 def test_rooms_of_one_name_are_told_apart_by_their_numbers(workdir: Path) -> None:
     graph = MapGraph()
     graph.add_connection(7, "north", 8)

@@ -153,6 +153,21 @@ def test_a_file_holds_what_would_be_printed_and_needs_a_folder(tmp_path: Path, f
     assert _failure("export", OLD, "--to", str(nowhere)) == f"cannot write {nowhere}: No such file or directory"
 
 
+@pytest.mark.parametrize("form", ["markdown", "json", "csv", "atif"])
+def test_an_export_of_a_damaged_run_reports_that_it_is_not_whole(
+    workdir: Path, form: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    journal = workdir / "runs" / OLD / JOURNAL_FILE
+    journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:9]) + b"nonsense\n")
+    shown = typed("runs", "export", OLD, "--format", form)
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line == (
+        f"Run {OLD}: game_files/runs/{OLD}/{JOURNAL_FILE}:10: not a line of a journal. "
+        "What was played up to there is exported."
+    )
+    assert (shown.status, b"up" in shown.out, b"take banner" in shown.out) == (0, True, False)
+
+
 # what stories and models print
 
 

@@ -63,7 +63,7 @@ def test_it_says_which_run_it_speaks_of_and_whether_that_can_go_on(workdir: Path
     write_run(workdir, [RunPaused("max-tokens 3000 reached", episode=1, turns=2)], RUN)
     assert run().splitlines()[:2] == [
         f"run {RUN}, in game_files",
-        f"The run is paused: max-tokens 3000 reached; zorkgpt resume game_files/runs/{RUN} goes on.",
+        f"The run is paused: max-tokens 3000 reached; zorkgpt resume game_files/runs/{RUN} continues it.",
     ]
 
 
