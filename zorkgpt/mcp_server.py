@@ -430,10 +430,14 @@ def _present(now: Situation) -> Iterator[str]:
 
 
 def _exits(now: Situation, location: int) -> str:
-    ways = [f"{command} to {end}" for command, end in now.map.exits.get(location, {}).items()]
+    ways, back = (
+        ", ".join(f"{command} to {end}" for command, end in exits.get(location, {}).items())
+        for exits in (now.map.exits, now.map.presumed)
+    )
     untried: Sequence[str] = now.map.untried.get(location, ())
     parts = [
-        f"{location} {now.map.locations.get(location, '')}: {', '.join(ways) or 'no known exits'}",
+        f"{location} {now.map.locations.get(location, '')}: {ways or 'no known exits'}",
+        *([f"presumed way back: {back}"] if back else []),
         *([f"untried: {', '.join(untried)}"] if untried else []),
         *([] if now.map.has_all_exits(location) else ["there may be other exits"]),
     ]

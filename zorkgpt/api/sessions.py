@@ -42,12 +42,14 @@ class Map:
 
     locations: the names of all known locations
     exits: for each location, its known exits and where they lead
-    untried: for each location, the exits that have not been tried
+    untried: for each location, the exits that have not been tried, without those in ``presumed``
+    presumed: for each location, the exits that should lead back to another one, and were never tried
     """
 
     locations: Mapping[int, str]
     exits: Mapping[int, Mapping[str, int]]
     untried: Mapping[int, tuple[str, ...]]
+    presumed: Mapping[int, Mapping[str, int]]
     _graph: MapGraph = field(repr=False, compare=False)
 
     def has_all_exits(self, location: int) -> bool:
@@ -59,7 +61,7 @@ class Map:
         )
 
     def way(self, start: int, end: int) -> tuple[str, ...] | None:
-        """Return the commands of a shortest known way; ``None`` if no way is known."""
+        """Return the commands of a shortest way, by presumed exits only if no other is known; ``None`` for no way."""
         path = shortest_path(self._graph, start, end)
         return None if path is None else path.commands
 
@@ -104,7 +106,8 @@ class Situation:
         """The map."""
         graph = self._run.orchestrator.learning.map.game_map.model_copy(deep=True)
         exits = {room: dict(graph.connections.get(room, {})) for room in graph.rooms}
-        return Map(graph.room_names, exits, {room: graph.untried_exits(room) for room in graph.rooms}, graph)
+        untried = {room: graph.untried_exits(room) for room in graph.rooms}
+        return Map(graph.room_names, exits, untried, {room: graph.ways_back(room) for room in graph.rooms}, graph)
 
     @cached_property
     def memories(self) -> Mapping[int, tuple[Memory, ...]]:
