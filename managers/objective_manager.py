@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -406,5 +405,4 @@ class ObjectiveManager(BaseManager):
 
 def _with_place(text: str, location_id: int | None) -> str:
     """Return the text with the location's id, which it contains once."""
-    named = location_id is None or re.search(rf"\blocation #?{location_id}\b", text, re.IGNORECASE)
-    return text if not text or named else f"{text} (Location {location_id})"
+    return text if not text or location_id in {None, *numbers_named(text)} else f"{text} (Location {location_id})"

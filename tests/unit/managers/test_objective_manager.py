@@ -96,6 +96,7 @@ def test_nobody_is_asked_without_need(tmp_path: Path) -> None:
         ("stir " * 200, f"{'stir ' * 200}(Location 11)"),
         ("Fill the vat at location 11", "Fill the vat at location 11"),
         ("Fill the vat at Location #11.", "Fill the vat at Location #11."),
+        ("Fill the vat at Dye Works (11)", "Fill the vat at Dye Works (11)"),
         ("Fill 11 vats, not those of Location 112", "Fill 11 vats, not those of Location 112 (Location 11)"),
     ],
 )
