@@ -13,7 +13,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 from typing_extensions import Self
 
 from session.commands import passes_time, plain_command, referred_to
-from session.text import description_in
+from session.text import counted, description_in, one_line
 from session.values import GameObject, Observation, StopAt, died_in_vain, things_around
 
 GoalKind = Literal["score", "room", "thing"]
@@ -168,6 +168,7 @@ class Route:
     spare: its steps including commands without visible effect; empty if there were none
     touched: the object numbers of the things that its commands visibly moved or changed
     doubts: if it is joined now, how this game differs from that one before the point, in words
+    loss: how the game in which it was played went on to fewer points than at its end, in words
     """
 
     number: int
@@ -183,6 +184,7 @@ class Route:
     touched: tuple[int, ...] = ()
     joined: Mapping[int, Tries] = field(default_factory=dict)
     doubts: str = ""
+    loss: str = ""
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -364,7 +366,10 @@ class Route:
         gains = [at for at, (old, new) in enumerate(pairwise(scores), done + 1) if old is not None and old < (new or 0)]
         if not gains:
             return self
-        return replace(self, goal=Goal("score", scores[gains[-1] - done] or 0), steps=self.steps[: gains[-1]])
+        end, score = gains[-1], scores[gains[-1] - done] or 0
+        later = [(step.command, step.leads_to.score) for step in self.steps[end:]]
+        loss = loss_after(score, later) or self.loss
+        return replace(self, goal=Goal("score", score), steps=self.steps[:end], loss=loss)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,6 +431,17 @@ def _references(commands: tuple[str, ...]) -> Sequence[tuple[int, int]]:
 def key_of(commands: Iterable[str]) -> str:
     """Return 16 hex digits that identify these commands."""
     return sha256("\n".join(commands).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def loss_after(score: int | None, later: Iterable[tuple[str, int | None]]) -> str:
+    """Return in words which later command first led to fewer points than these; "" for none.
+
+    later: the commands after that score, with the score after each
+    """
+    for number, (command, now) in enumerate(later, start=1):
+        if score is not None and now is not None and now < score:
+            return f"{now - score} by `{one_line(command)}`, {counted(number, 'command')} later"
+    return ""
 
 
 def touched_in(moments: Iterable[Observation], commands: Iterable[str] = ()) -> frozenset[int]:

@@ -293,9 +293,9 @@ def _listed(items: Iterable[str], indent: str) -> str:
 
 
 def route_aim(route: Route, done: int = 0) -> str:
-    """Return what the route is for, in a word or two, and what it wins after ``done`` of its commands."""
+    """Return what the route is for, in a word or two, what it wins after ``done`` of its commands, and then loses."""
     gain = route.gain(done)
-    points = f"{'perhaps ' if route.doubts else ''}+{gain}"
+    points = f"{'perhaps ' if route.doubts else ''}+{gain}{f' (then {route.loss})' if route.loss else ''}"
     if route.goal.kind == "score":
         return points
     is_shared = any(each.place == route.goal.name and each.location_id != route.goal.number for each in route.points)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from managers.routes.document import Effect, held_key
 from session.commands import is_waiting, plain_command, referred_to
-from session.route import Goal, Route, RouteStep, Waypoint, mark_of, standings, touched_in
+from session.route import Goal, Route, RouteStep, Waypoint, loss_after, mark_of, standings, touched_in
 from session.text import asks, one_line, sentences_of
 from session.values import Observation, TurnRecord, died_in_vain
 
@@ -119,6 +119,7 @@ class Trail:
         commands = [self._steps[number].command for number in sent]
         meant = [(number, referred_to(commands, at)) for at, number in enumerate(sent)]
         reaches = [frozenset(standings(moment)) for moment in self._moments]
+        scores = [(step.command, after.score) for step, after in zip(self._steps, self._moments[1:], strict=True)]
         seen, known = list[Waypoint](), frozenset[int]()  # most waypoints are the same on the next route
         for length, goal in self._goals:
             played, moments, touched = self._steps[:length], self._moments[: length + 1], self._touched[length]
@@ -131,8 +132,9 @@ class Trail:
             whole = tuple(RouteStep(step.command, point, step.only_text) for step, point in pairs)
             referred = {sent[at] for number, at in meant if at is not None and number < length}
             steps = tuple(whole[number] for number in _needed(moments, played, referred))
-            spare = whole if whole != steps else ()
-            yield Route(0, goal, seen[0], steps, episode, spare=spare, touched=tuple(sorted(touched)))
+            spare, ordered = whole if whole != steps else (), tuple(sorted(touched))
+            loss = loss_after(moments[-1].score, scores[length:])
+            yield Route(0, goal, seen[0], steps, episode, spare=spare, touched=ordered, loss=loss)
 
     def _reached(self, observation: Observation) -> list[Goal]:
         """Return what is reached for the first time in this episode."""

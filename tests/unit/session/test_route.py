@@ -31,6 +31,12 @@ def test_an_unknown_score_is_neither_zero_nor_a_loss(scores: tuple[int | None, .
     assert route(*scores).gain(done) == gain
 
 
+@pytest.mark.parametrize(("scores", "loss"), [((0, 5, 2), "-3 by `command 1`, 1 command later"), ((0, 5, 5), "")])
+def test_a_route_that_is_cut_after_its_points_says_that_its_rest_loses_some(scores: tuple[int, ...], loss: str) -> None:
+    cut = route(*scores).to_last_point(0)
+    assert (cut.commands, cut.loss) == (("command 0",), loss)
+
+
 def test_an_unknown_score_is_no_deviation() -> None:
     before = Observation("Before.")
     assert Waypoint(score=5).deviation(before, Observation("After.", score=None), (), ()) == ""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from managers.routes.document import route_aim
 from managers.routes.trail import Trail, digests_of, minimised
 from session.route import Route, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
@@ -46,6 +47,20 @@ def test_routes_share_what_was_seen_until_a_later_step_touches_something_there()
     shared = [route.steps[0].leads_to for route in routes]
     assert shared[0] is shared[1] == start.steps[0].leads_to == hall.steps[0].leads_to
     assert shared[-1].mark not in ("", shared[0].mark)
+
+
+def test_a_route_says_that_its_points_were_lost_after_its_end() -> None:
+    end = ("down", replace(HALL, score=2))
+    first, second = (
+        [route for route in trail_of(*way).routes(1) if route.goal.kind == "score"]
+        for way in ([("east", CAVE), ("wait", CAVE), end], [end, ("east", CAVE), ("west", HALL)])
+    )
+    assert [route_aim(route) for route in first] == ["+5 (then -3 by `down`, 2 commands later)"]
+    assert [route_aim(route) for route in second] == [
+        "+2 (then -2 by `west`, 2 commands later)",
+        "+5 (then -5 by `west`, 1 command later)",
+    ]
+    assert not any(route.loss for route in trail_of(("east", CAVE), ("wait", replace(CAVE, score=None))).routes(1))
 
 
 START = replace(YARD, state_hash="a")
