@@ -505,13 +505,15 @@ class MapGraph(BaseModel):
 
     @kept
     def barred_exits(self, location_id: int) -> tuple[str, ...]:
-        """Return the exits that the story names there, never worked, and failed less often than it takes to prune them.
+        """Return the exits that the story names there and that never worked, however often they failed.
 
-        What barred such an exit may go away.
+        What barred such an exit may go away. Those that were pruned are no exits of the room any more.
         """
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
+        pruned = self.named_exits.get(location_id, set()) & self.pruned_exits.get(location_id, set())
+        named = dict.fromkeys([*exits, *sorted(pruned)])
         walked = self.connections.get(location_id, {})
-        failed = (exit_ for exit_ in exits if Edge(location_id, exit_) in self.exit_failure_counts)
+        failed = (exit_ for exit_ in named if Edge(location_id, exit_) in self.exit_failure_counts)
         return tuple(exit_ for exit_ in failed if exit_ not in walked)
 
     def _is_tried(self, edge: Edge) -> bool:

@@ -132,13 +132,15 @@ class TestWhatThePromptSaysOfExits:
         manager.learn(replace(read, proposals=(replace(read.proposals[0], reading=reading),)))
         assert "south" in manager.game_map.untried_exits(45)
 
-    def test_a_named_exit_that_something_passing_bars_is_listed_from_afar_until_it_is_pruned(
-        self, manager: MapManager
+    @pytest.mark.parametrize("is_in_text", [True, False])
+    def test_a_named_exit_that_something_passing_bars_is_listed_from_afar_also_when_pruned_if_the_text_has_it(
+        self, manager: MapManager, is_in_text: bool
     ) -> None:
+        manager.game_map.named_exits = {49: {"west", "south"}} if is_in_text else {}
         manager.game_map.add_connection(60, "north", 49)
         manager.game_map.add_exits(49, ["west"])
         manager.game_map.add_connection(6, "north", 60)
-        for is_shown in (True, True, False):
+        for is_shown in (True, True, is_in_text):
             manager.learn(turn(HALL, "west", said(49, "Hall", "You are too afraid to move.")))
             manager.learn(turn(HALL, "up", said(49, "Hall", "There is no way up.")))
             elsewhere = local_view(manager.game_map, 60, 2)
