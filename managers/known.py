@@ -184,7 +184,7 @@ def objective_key(episode: int, objective: Objective) -> str:
 def _memory_item(key: str, place: int, memory: Memory) -> Item:
     text = memory.text
     if memory.is_invalidated:
-        text += f"\nGiven up: {memory.invalidation_reason or 'it was found to be false'}"
+        text += f"\nInvalidated: {memory.invalidation_reason or 'no reason given'}"
     elif memory.superseded_by is not None:
         text += f"\nIn its place: {memory.superseded_by}"
     status = memory.status.lower()

@@ -29,7 +29,7 @@ def undone(
         goes_with_it = before is None and (change.change.after, current) in given_up  # by another run
         result = "taken back"
         if block is None or current is None:
-            result = "not in the file under this title any more"
+            result = "no longer in the file under this title"
         elif current == before:
             result = "already as it was before"
         elif not (current == change.change.after or goes_with_it or (key, change.change.after) in restored):

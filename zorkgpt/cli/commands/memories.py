@@ -125,7 +125,7 @@ def add(
     if not store.apply(Revision(location_id, name, memory).apply_to):
         raise ConfigurationError(f"location {location_id} has a memory of this title already: {memory.title}")
     if is_unknown:
-        print_error(f"zorkgpt: location {location_id} is not on the map; its memory is added all the same")
+        print_error(f"zorkgpt: location {location_id} is not on the map; its memory is added anyway")
     print_line(f"{store.path}: added at location {location_id}: {memory.title}")
 
 

@@ -426,7 +426,9 @@ def test_what_is_new_changed_and_gone_is_told_and_nothing_else() -> None:
     assert was is not None
     assert given_up is not None
     assert (was.tags[2], given_up.tags[2]) == ("active", "superseded")
-    assert given_up.text == "Wear the gloves.\nGiven up: No burns."
+    assert given_up.text == "Wear the gloves.\nInvalidated: No burns."
+    unexplained = Known({31: [replace(wrong, invalidation_reason=None)]}).items()["m:31:steam burns:1"]
+    assert unexplained.text == "Wear the gloves.\nInvalidated: no reason given"
     assert changes["m:44:cold is safe:1"][1] is None
     assert changes["m:45:cold is safe:1"][0] is None
 

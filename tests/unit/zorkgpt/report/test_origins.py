@@ -300,9 +300,7 @@ def test_a_memory_that_a_person_believes_again_was_changed_by_hand_and_nothing_i
 def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(played: list[str]) -> None:
     assert "Truth of 35: taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
     assert "Truth of 35" not in (WORK / "Memories.md").read_text()
-    assert (
-        "Truth of 35: not in the file under this title any more" in typed("memories", "undo", played[1], "--yes").text
-    )
+    assert "Truth of 35: no longer in the file under this title" in typed("memories", "undo", played[1], "--yes").text
     assert "Truth of 35" not in _believed()
 
 
@@ -413,7 +411,7 @@ def test_a_memory_that_a_person_renamed_keeps_its_writer_and_its_prompts(played:
     (shown,) = re.findall("Shown to the player .*", before)
     assert shown in found
     assert typed("memories", "why", title).text == found
-    assert "not in the file under this title any more" in typed("memories", "undo", change).text
+    assert "no longer in the file under this title" in typed("memories", "undo", change).text
 
 
 def test_of_two_memories_with_one_text_it_is_not_stated_which_was_renamed(played: list[str]) -> None:

@@ -193,7 +193,7 @@ def test_a_number_that_is_not_on_the_map_is_warned_of_and_taken(
     _run("add", "44", "Known to the file", "x")
     assert capfd.readouterr().err == ""
     _run("add", "999", "T", "x")
-    assert capfd.readouterr().err == "zorkgpt: location 999 is not on the map; its memory is added all the same\n"
+    assert capfd.readouterr().err == "zorkgpt: location 999 is not on the map; its memory is added anyway\n"
     assert 999 in parse_memories((mapped / "Memories.md").read_text()).memories()
     assert "needs a title" in refused(2, "memories", "add", "998", " ", "x")
     assert capfd.readouterr().err == ""
