@@ -195,7 +195,7 @@ class RouteManager(BaseManager):
         done = record.before.location_id, plain_command(record.action)
         if record.after.refusal is None:
             self._done.append(done)
-            if record.did_something:
+            if record.did_something or record.changed_unseen:
                 self._changed[done] = self._changed.get(done, frozenset()) | touched
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))

@@ -444,6 +444,13 @@ class TurnRecord:
         return self.before.state_hash == self.after.state_hash != ""
 
     @property
+    def changed_unseen(self) -> bool:
+        """Whether a property of an object changed, and no object's place or attributes, as of a dial that is set."""
+        before, after = self.before, self.after
+        is_same = (before.parents, before.attributes_hash) == (after.parents, after.attributes_hash)
+        return is_same and "" not in (before.world_hash, after.world_hash) and before.world_hash != after.world_hash
+
+    @property
     def took_no_turn(self) -> bool:
         """Whether the story counted no turn and the player can notice no change, as when it was not understood.
 

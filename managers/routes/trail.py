@@ -103,7 +103,7 @@ class Trail:
         is_question = after.awaits_answer or (asks(after.text) and not after.awaits_key)
         is_new = exchange not in self._answers and (took_a_turn or is_question)
         may_be_idle = not (is_new or is_waiting(exchange[0]))
-        only_text = after.noticed is not None and not record.did_something
+        only_text = after.noticed is not None and not (record.did_something or record.changed_unseen)
         self._steps.append(_PlayedStep(record.action, _was_not_carried_out(record), may_be_idle, only_text))
         self._answers.add(exchange)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]

@@ -351,6 +351,21 @@ def test_points_are_offered_as_doubtful_after_what_only_this_game_did_to_a_thing
     assert [offer.choice for offer in manager.offers(YARD) if "+5" in offer.choice] == ["follow route 3 (perhaps +5)"]
 
 
+@pytest.mark.parametrize("is_set", [False, True])
+def test_points_are_doubtful_if_a_property_of_a_thing_was_set_on_the_route_only(
+    tmp_path: Path, *, is_set: bool
+) -> None:
+    cold, warm = (replace(HALL, world_hash=each) for each in ("cold", "warm"))
+    loft = replace(LOFT, score=0, world_hash="warm")
+    way = ("north", cold), ("set dial to warm", warm), ("up", loft)
+    manager = after_game(tmp_path, YARD, *way, ("take gem", replace(loft, score=5)))
+    assert "only text" not in told(manager, YARD)
+    now = loft if is_set else replace(loft, world_hash="cold")
+    play_on(manager, YARD, ("north", cold), *way[1:2] * is_set, ("up", now))
+    assert (": perhaps +5 in 1 turn" in told(manager, now)) == (not is_set)
+    assert told(manager, now).endswith("; not done in this game: set dial to warm (L2)") == (not is_set)
+
+
 @pytest.mark.parametrize("score", [0, 5])
 def test_a_doubtful_route_is_shown_only_if_it_wins_points(tmp_path: Path, score: int) -> None:
     knife = GameObject(30, "gutting knife", 9)
