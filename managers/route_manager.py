@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -98,7 +98,8 @@ class RouteManager(BaseManager):
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._led: list[tuple[Played, int]] = []  # where they led
         self._changed: dict[Played, frozenset[int]] = {}  # those that did something, with the things that they changed
-        self._won: dict[Played, int] = {}  # those that won points, with how often they were played before
+        self._won: dict[Played, int] = {}  # those that won points, with how often they were played before, not in vain
+        self._times: Counter[Played] = Counter()  # how often commands were played, but for moves that led nowhere
         self._won_with: set[int] = set()  # the things that they got
         self._has_followed = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
@@ -193,15 +194,16 @@ class RouteManager(BaseManager):
         touched = self._trail.add(record)
         self._has_followed |= any(verdict.source == "route" for verdict in record.verdicts)
         done = record.before.location_id, plain_command(record.action)
+        if (record.score_change or 0) > 0:
+            self._won.setdefault(done, self._times[done])
+            self._won_with.update(thing.num for thing in record.gained)
         if record.after.refusal is None:
             self._done.append(done)
+            self._times[done] += record.moved or not self.movements.is_direction(done[1])
             if record.did_something or record.changed_unseen:
                 self._changed[done] = self._changed.get(done, frozenset()) | touched
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))
-        if (record.score_change or 0) > 0:
-            self._won.setdefault(done, max(0, self._done.count(done) - 1))
-            self._won_with.update(thing.num for thing in record.gained)
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
@@ -252,7 +254,7 @@ class RouteManager(BaseManager):
             for each, turn in zip(all_played, game.turns, strict=True):
                 if turn.change > 0:
                     won_after.setdefault(each, times[each])
-                times[each] += 1
+                times[each] += turn.to_id is not None or not self.movements.is_direction(each[1])
         return replace(known, leads_to=leads_to, pairs=pairs, won_after=won_after)
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:

@@ -329,6 +329,17 @@ def test_it_is_known_how_often_a_command_was_played_in_a_game_before_it_won_poin
     assert manager.walked().won_after == {(1, "push button"): 2, (2, "pull lever"): 1}
 
 
+def test_a_move_that_led_nowhere_is_not_needed_before_the_one_that_won_points(tmp_path: Path) -> None:
+    manager = with_map(tmp_path, GameState(opening_location=YARD.location))
+    barred, opened = PlayedTurn(1, "north", "A dog!"), PlayedTurn(2, "north", "Hall", change=10, to_id=2)
+    manager._games = lambda: (Game(1, 10, "Yard", (barred, opened)),)
+    assert manager.walked().won_after == {(1, "north"): 0}
+    record = TurnRecord(1, 1, HALL, (Proposal("south"),), (Verdict(accepted=True),), HALL)
+    manager.learn(record)
+    manager.learn(replace(record, turn=2, after=replace(YARD, score=(HALL.score or 0) + 5)))
+    assert manager.walked().won_after == {(1, "north"): 0, (2, "south"): 0}
+
+
 def test_of_many_commands_that_a_joined_route_did_before_the_latest_are_named_and_the_others_counted() -> None:
     commands = [f"turn dial {number}" for number in range(1, 9)]
     steps = (*(RouteStep(each, Waypoint(2, "Hall", 0, (), (), each)) for each in commands), *route_to(5, "up").steps)
