@@ -256,12 +256,13 @@ def _before_heading(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _changed_lines(lines: Sequence[str], is_same: Sequence[bool], number: int) -> str:
-    """Return the lines that differ from those of an earlier turn, and in place of the others their numbers."""
+    """Return the lines that differ from those of an earlier turn, and for long ones of the others their numbers."""
     shown: list[str] = []
     for same, run in groupby(enumerate(lines, start=1), key=lambda each: is_same[each[0] - 1]):
         numbers, texts = zip(*run, strict=True)
         span = f"line {numbers[0]}" if len(numbers) == 1 else f"lines {numbers[0]}-{numbers[-1]}"
-        shown += [f"[{span} as in turn {number}]"] if same and any(texts) else texts
+        reference = f"[{span} as in turn {number}]"
+        shown += [reference] if same and len("".join(texts)) > 2 * len(reference) else texts
     return "\n".join(shown)
 
 
