@@ -17,6 +17,7 @@ from session.route import Course, Route
 from session.text import counted, text_key
 
 Kind = Literal["memory", "knowledge", "route", "objective"]
+INVALIDATED = "invalidated"  # the tag of a memory that was given up without a better one
 ROUTES_SHOWN = 6  # on screens
 SOURCES_NAMED: Final = 12
 """Of a line of knowledge, the first and the last ones; the file has all of them."""
@@ -188,7 +189,7 @@ def _memory_item(key: str, place: int, memory: Memory) -> Item:
     elif memory.superseded_by is not None:
         text += f"\nIn its place: {memory.superseded_by}"
     status = memory.status.lower()
-    tags = (memory.category, memory.persistence, status)
+    tags = (memory.category, memory.persistence, status, *[INVALIDATED] * memory.is_invalidated)
     span = memory.span
     spans = (Source(memory.episode, span[0], span[-1]),) if span else ()
     known = (f"episode {memory.episode}" if memory.episode else "", *map(_turns, spans))

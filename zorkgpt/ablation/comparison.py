@@ -83,7 +83,7 @@ class Comparison:
     p: how often randomly drawn signs give a mean as far from zero, on either side
     least_p: the smallest possible ``p`` for this number of pairs that differ
     pairs_needed: pairs with which a true difference of the observed size is detected with 80 % power at 5 %; of one
-        story
+        story in which at least five pairs differ
     pairs_to_detect: the same for the requested difference
     why_not: why something is ``None``, or ""
     """
@@ -207,11 +207,11 @@ def compare(
         tested = replace(tested, low=low, high=high)
     if spread == 0:
         return replace(tested, why_not=NO_SPREAD)
-    is_one_story = len(stories) == 1
+    is_spread_known = len(stories) == 1 and differing >= LEAST_FOR_INTERVAL
     return replace(
         tested,
-        pairs_needed=pairs_needed(found, spread) if found and is_one_story else None,
-        pairs_to_detect=pairs_needed(detect, spread) if detect and is_one_story else None,
+        pairs_needed=pairs_needed(found, spread) if found and is_spread_known else None,
+        pairs_to_detect=pairs_needed(detect, spread) if detect and is_spread_known else None,
         why_not="" if found else "no difference was found",
     )
 

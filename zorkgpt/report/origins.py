@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
-from managers.known import Item, Items, Known, memory_key, route_key
+from managers.known import INVALIDATED, Item, Items, Known, memory_key, route_key
 from managers.memory.document import (
     open_memories,
     parse_memories,
@@ -77,7 +77,7 @@ class OriginChange:
         if self.change.before is not None and self.change.before.key != self.change.after.key:
             return f"renamed from {self.change.before.title}"
         if self.gives_up:
-            return "superseded"
+            return INVALIDATED if INVALIDATED in self.change.after.tags else "superseded"
         return "added" if self.change.before is None else "changed"
 
     @property

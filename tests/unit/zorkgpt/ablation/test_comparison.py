@@ -60,7 +60,7 @@ def test_eight_pairs_that_differ_alike_show_a_difference() -> None:
 
 
 def test_pairs_that_differ_to_and_fro_show_none_and_say_how_many_would() -> None:
-    found = compared(1, 2, -3, 0, 0, 4)
+    found = compared(1, 2, -3, 0, 0, 4, -2)
     assert not found.is_shown
     assert "no difference is shown" in said(found)
     assert f"takes about {found.pairs_needed} pairs" in said(found)
@@ -88,7 +88,10 @@ def test_eight_pairs_that_all_differ_by_the_same_show_it() -> None:
 
 
 def test_no_fewer_pairs_are_recommended_than_can_show_anything() -> None:
-    found = compared(10, 11, 9, detect=50)
+    few = compared(10, 11, 9, 12, 0, detect=50)
+    assert (few.pairs_needed, few.pairs_to_detect) == (None, None), "the spread of four differences is not known"
+    assert "pairs to see" not in said(few)
+    found = compared(10, 11, 9, 12, 10, detect=50)
     assert (found.pairs_needed, found.pairs_to_detect) == (LEAST_PAIRS, LEAST_PAIRS)
     assert compared(*range(10, 10 + LEAST_PAIRS)).is_shown
     assert not compared(*range(10, 9 + LEAST_PAIRS)).is_shown

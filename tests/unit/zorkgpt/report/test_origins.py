@@ -102,7 +102,7 @@ def test_a_memory_of_an_arrival_is_taught_by_the_text_before_the_turn_that_it_ci
 
 def test_why_of_a_memory_that_a_run_gave_up_names_the_run_and_the_turn(played: list[str]) -> None:
     found = typed("memories", "why", "Truth of 35").text
-    assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
+    assert re.search(rf"{played[1]}/\d+ invalidated after episode 3, turn 2\n", found)
 
 
 @pytest.mark.usefixtures("played")
@@ -156,7 +156,7 @@ def test_the_log_has_every_change_with_its_run_and_turn_or_by_hand(played: list[
     ]
     own = [line for line in lines if line not in by_hand]
     assert all(line.startswith((f"{played[0]}/", f"{played[1]}/")) for line in own)
-    assert any("superseded" in line for line in own)
+    assert {line.split()[1] for line in own} >= {"superseded", "invalidated"}
     assert all(line.count(run) <= 1 for line in lines for run in played)
     assert len(json.loads(typed("memories", "log", "--json").out)) == len(lines)
 
@@ -194,12 +194,12 @@ def test_undoing_a_run_keeps_what_a_person_wrote_between_two_of_its_changes() ->
     origins = Origins(changes=[own[0], by_hand, own[1]], texts=[texts[2]])
     document, lines = undone(parse_memories(texts[3]), own, origins)
     assert document.render() == texts[2]
-    assert [line.rpartition(": ")[2] for line in lines] == ["taken back", "kept, because it was changed since"]
+    assert [line.rpartition(": ")[2] for line in lines] == ["will be taken back", "kept, because it was changed since"]
 
 
 def test_undoing_a_run_leaves_a_memory_that_a_person_has_edited_since(played: list[str]) -> None:
     done = typed("memories", "undo", played[0], "--yes").text
-    assert "Arrival at Hall: taken back" in done
+    assert "Arrival at Hall: will be taken back" in done
     left = _believed()
     assert "Arrival at Hall" not in left
     assert {"By hand", "Written later"} <= {*left}
@@ -239,7 +239,7 @@ def test_what_a_run_that_cannot_be_repeated_was_shown_is_said_to_be_unknown(play
 def test_a_run_of_a_version_with_other_prompts_still_shows_who_wrote_what(played: list[str]) -> None:
     asked_differently(WORK / "runs" / played[1], call=3)
     found = typed("memories", "why", "Truth of 35").text
-    assert re.search(rf"{played[1]}/\d+ superseded after episode 3, turn 2\n", found)
+    assert re.search(rf"{played[1]}/\d+ invalidated after episode 3, turn 2\n", found)
     assert f"Note: Run {played[1]}: this version builds 1 other prompt: what they showed is inferred." in found
     assert "taken back" in typed("memories", "undo", played[1]).text
 
@@ -298,7 +298,7 @@ def test_a_memory_that_a_person_believes_again_was_changed_by_hand_and_nothing_i
 
 @pytest.mark.slow
 def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(played: list[str]) -> None:
-    assert "Truth of 35: taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
+    assert "Truth of 35: will be taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
     assert "Truth of 35" not in (WORK / "Memories.md").read_text()
     assert "Truth of 35: no longer in the file under this title" in typed("memories", "undo", played[1], "--yes").text
     assert "Truth of 35" not in _believed()
@@ -306,10 +306,10 @@ def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(pl
 
 @pytest.mark.slow
 def test_changes_can_be_taken_back_one_after_another(played: list[str]) -> None:
-    (superseded,) = [line.split()[0] for line in _log() if re.search("superseded .*: Truth of 35", line)]
-    assert "Truth of 35: taken back" in typed("memories", "undo", superseded, "--yes").text
+    (given_up,) = [line.split()[0] for line in _log() if re.search("invalidated .*: Truth of 35", line)]
+    assert "Truth of 35: will be taken back" in typed("memories", "undo", given_up, "--yes").text
     assert "Truth of 35" in _believed()
-    assert "Truth of 35: taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
+    assert "Truth of 35: will be taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
     assert "Truth of 35" not in _believed()
 
 
