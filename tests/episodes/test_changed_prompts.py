@@ -47,6 +47,7 @@ def test_a_run_is_played_resumed_and_replayed_with_the_text_that_its_prompt_had_
     [
         ("agent", f"{OWN}$5", "own.md has an unknown field, $;"),
         ("memory_visit", VISIT.replace("$visits", "$vists"), "own.md lacks the field $visits;"),
+        ("agent", "\n \n", "prompts.agent: own.md is empty"),
         ("agents", OWN, "prompts.agents (own.md) is not a prompt; the closest one is agent"),
         ("agent", None, "prompts.agent on the command line: own.md is not an existing .md file"),
     ],

@@ -33,13 +33,15 @@ def using_prompts(prompts: Mapping[str, ChangedPrompt]) -> Iterator[None]:
 
 
 def check_prompts(prompts: Mapping[str, ChangedPrompt]) -> None:
-    """Raise ``ConfigurationError`` for a prompt that the program does not have, or with other fields than its own."""
+    """Raise ``ConfigurationError`` for a prompt that the program does not have, without text, or with other fields."""
     names = [each.name.removesuffix(".md") for each in files("zorkgpt.prompts").iterdir() if each.name.endswith(".md")]
     for name, prompt in prompts.items():
         if name not in names:
             closest = get_close_matches(name, names, n=1)
             advice = f"the closest one is {closest[0]}" if closest else f"there are {', '.join(sorted(names))}"
             raise ConfigurationError(f"prompts.{name} ({prompt.file}) is not a prompt; {advice}")
+        if not prompt.text.strip():
+            raise ConfigurationError(f"prompts.{name}: {prompt.file} is empty")
         given, own = _fields(Template(prompt.text)), prompt_fields(name)
         for problem, wrong in (("lacks the field", own - given), ("has an unknown field,", given - own)):
             if wrong:

@@ -240,7 +240,10 @@ def read_origins(folder: Path, now: GameConfiguration) -> Origins:
     for run in reversed(run_folders([folder])):
         if run.parent.parent == folder:
             _add_run(origins, run, now)
-    origins.miss_episodes(last_episode(folder))
+    try:
+        origins.miss_episodes(last_episode(folder))
+    except StoreError as error:
+        origins.miss(f"{error}. Whether runs are missing here is unknown.")
     path_of = shared_files(now.model_copy(update={"zork_game_workdir": folder})).path_of
     memories = path_of("Memories.md")
     known = _known(path_of, origins.problems)

@@ -414,6 +414,14 @@ def test_a_memory_that_a_person_renamed_keeps_its_writer_and_its_prompts(played:
     assert "no longer in the file under this title" in typed("memories", "undo", change).text
 
 
+def test_the_log_is_printed_if_the_number_of_episodes_cannot_be_read(played: list[str]) -> None:
+    (WORK / "episodes.json").write_text("{")
+    log = typed("memories", "log")
+    assert log.status == 0
+    assert f"{played[0]}/1 added" in log.text
+    assert "contains no episode number" in log.text
+
+
 def test_of_two_memories_with_one_text_it_is_not_stated_which_was_renamed(played: list[str]) -> None:
     (block,) = re.findall(r"\*\*\[DISCOVERY - PERMANENT\] Truth of 70\*\*.*\n.*\n", text := _memories_text())
     twin = block.replace("Truth of 70", "Twin", 1)
