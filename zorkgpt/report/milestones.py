@@ -83,6 +83,8 @@ def read_milestones(story: Path, seen: Sequence[Observation]) -> tuple[tuple[Mil
         reason = first_problem(error) if isinstance(error, ValidationError) else str(error)
         return (), f"unknown: {path} is not a list of milestones ({reason})"
     found = tuple(each for each in listed if each.story in ("", story.name))
+    if listed and not found:
+        return (), ""  # all are of other stories
     has_location, has_things = any(each.location for each in seen), any(each.inventory is not None for each in seen)
     known = [each for each in found if (has_location or each.location is None) and (has_things or each.thing is None)]
     text = f"{counted(len(known), 'milestone')} of {path}, which the player does not see"

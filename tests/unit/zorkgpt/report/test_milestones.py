@@ -135,6 +135,11 @@ def test_a_file_that_came_with_a_folder_only_leaves_scores_unknown(tmp_path: Pat
     assert "of milestones" not in typed("compare", *[str(run.summary.folder)] * 2).text
 
 
+def test_a_file_with_milestones_of_other_stories_alone_says_nothing_of_this_one(tmp_path: Path) -> None:
+    run = run_in(tmp_path, '[[milestone]]\nname = "Loft"\nlocation = 44\nstory = "other.z5"\n')
+    assert (run.points, figures_of(run).run.best_score) == ("", None)
+
+
 def test_a_text_is_no_pattern(tmp_path: Path) -> None:
     pattern = "[[milestone]]\nname = 'Regular'\ntext = '(.*)+'\n"
     assert [episode.score for episode in figures_of(run_in(tmp_path, pattern)).episodes] == [0, 0]
