@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import Any, TypeVar, cast
 
-from anyio import CapacityLimiter, from_thread, lowlevel, sleep, to_thread
+from anyio import CapacityLimiter, current_effective_deadline, from_thread, lowlevel, sleep, to_thread
 from inspect_ai import Epochs, Task, log, model, task
 from inspect_ai._util.error import PrerequisiteError  # Inspect prints its message only
 from inspect_ai.dataset import Sample
@@ -166,8 +166,13 @@ def _enumerated(node: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _on_loop(function: Callable[..., Coroutine[object, object, Result]], *arguments: object) -> Result:
+    async def unless_cancelled() -> Result:
+        if current_effective_deadline() == -math.inf:  # what begins after a cancellation would wait for it forever
+            raise asyncio.CancelledError
+        return await function(*arguments)
+
     try:
-        return from_thread.run(function, *arguments)
+        return from_thread.run(unless_cancelled)
     except asyncio.CancelledError as error:
         raise WaitInterrupted("Inspect cancelled the sample") from error
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from session.errors import WaitInterrupted
 from session.values import derived_seed
 from tests.fixtures.misbehaving_server import Handler, MisbehavingServer, Says
 from tests.fixtures.troubled_server import answer_to
@@ -162,6 +165,29 @@ def test_a_limit_of_inspect_pauses_the_run_and_what_was_played_is_scored(
     assert (sample.limit.type, run.summary.state) == (limit[0][2:].removesuffix("-limit"), "paused")
     assert reason in run.summary.reason
     assert sample.scores
+
+
+def test_a_call_that_begins_after_inspect_has_cancelled_the_sample_is_interrupted() -> None:
+    anyio, task = pytest.importorskip("anyio"), pytest.importorskip("zorkgpt.inspect_task")
+    is_cancelled, raised = Event(), list[BaseException]()
+
+    def play() -> None:
+        is_cancelled.wait()
+        try:
+            task._on_loop(anyio.lowlevel.checkpoint_if_cancelled)
+        except WaitInterrupted as error:
+            raised.append(error)
+
+    async def sample() -> None:
+        with anyio.CancelScope() as scope:
+            for later in (scope.cancel, is_cancelled.set):
+                asyncio.get_running_loop().call_later(0.1, later)
+            await anyio.to_thread.run_sync(play)
+
+    thread = Thread(target=anyio.run, args=(sample,), daemon=True)
+    thread.start()
+    thread.join(30)
+    assert (thread.is_alive(), len(raised)) == (False, 1)
 
 
 def test_what_cannot_be_played_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
