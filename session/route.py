@@ -120,6 +120,17 @@ class RouteStep:
     only_text: bool = False
 
 
+class Loss(NamedTuple):
+    """How points were lost: the change below 0, the command, and how many commands later it was played, from 1."""
+
+    change: int
+    command: str
+    later: int
+
+    def __str__(self) -> str:
+        return f"{self.change} by `{one_line(self.command)}`, {counted(self.later, 'command')} later"
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
     """The goal of a route: a score, a new room or a new thing.
@@ -168,7 +179,7 @@ class Route:
     spare: its steps including commands without visible effect; empty if there were none
     touched: the object numbers of the things that its commands visibly moved or changed
     doubts: if it is joined now, how this game differs from that one before the point, in words
-    loss: how the game in which it was played went on to fewer points than at its end, in words
+    loss: how the game in which it was played went on to fewer points than at its end; ``None`` if it did not
     """
 
     number: int
@@ -184,7 +195,7 @@ class Route:
     touched: tuple[int, ...] = ()
     joined: Mapping[int, Tries] = field(default_factory=dict)
     doubts: str = ""
-    loss: str = ""
+    loss: Loss | None = None
 
     @property
     def commands(self) -> tuple[str, ...]:
@@ -433,15 +444,15 @@ def key_of(commands: Iterable[str]) -> str:
     return sha256("\n".join(commands).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def loss_after(score: int | None, later: Iterable[tuple[str, int | None]]) -> str:
-    """Return in words which later command first led to fewer points than these; "" for none.
+def loss_after(score: int | None, later: Iterable[tuple[str, int | None]]) -> Loss | None:
+    """Return the first later command that led to fewer points than these; ``None`` for none.
 
     later: the commands after that score, with the score after each
     """
     for number, (command, now) in enumerate(later, start=1):
         if score is not None and now is not None and now < score:
-            return f"{now - score} by `{one_line(command)}`, {counted(number, 'command')} later"
-    return ""
+            return Loss(now - score, command, number)
+    return None
 
 
 def touched_in(moments: Iterable[Observation], commands: Iterable[str] = ()) -> frozenset[int]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from session.route import Goal, Route, RouteStep, Waypoint, touched_in
+from session.route import Goal, Loss, Route, RouteStep, Waypoint, touched_in
 from session.values import GameObject, Location, Observation
 
 
@@ -31,8 +31,10 @@ def test_an_unknown_score_is_neither_zero_nor_a_loss(scores: tuple[int | None, .
     assert route(*scores).gain(done) == gain
 
 
-@pytest.mark.parametrize(("scores", "loss"), [((0, 5, 2), "-3 by `command 1`, 1 command later"), ((0, 5, 5), "")])
-def test_a_route_that_is_cut_after_its_points_says_that_its_rest_loses_some(scores: tuple[int, ...], loss: str) -> None:
+@pytest.mark.parametrize(("scores", "loss"), [((0, 5, 2), Loss(-3, "command 1", 1)), ((0, 5, 5), None)])
+def test_a_route_that_is_cut_after_its_points_says_that_its_rest_loses_some(
+    scores: tuple[int, ...], loss: Loss | None
+) -> None:
     cut = route(*scores).to_last_point(0)
     assert (cut.commands, cut.loss) == (("command 0",), loss)
 

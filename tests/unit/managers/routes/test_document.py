@@ -21,7 +21,7 @@ from managers.routes.document import (
     route_record,
 )
 from session.errors import StoreError
-from session.route import Goal, Proof, Route, RouteStep, Tries, Waypoint
+from session.route import Goal, Loss, Proof, Route, RouteStep, Tries, Waypoint
 
 FILE = Path("routes.json")
 BOOK = RouteBook()
@@ -76,6 +76,11 @@ def test_every_command_has_a_line_of_its_own_and_no_field_that_is_as_usual_is_wr
     )
     lines = book(route("abc", spare=route("abcd").steps)).render().splitlines()
     assert [line.count('"command"') for line in lines].count(1) == 7
+
+
+def test_how_points_were_lost_is_written_and_read_again() -> None:
+    written = book(route("abc", loss=Loss(-3, "down", 2)))
+    assert parse_routes(written.render(), FILE).routes[0].loss == Loss(-3, "down", 2)
 
 
 def test_the_shortest_route_to_a_goal_is_kept_and_one_that_carries_more_in_few_commands_more() -> None:
