@@ -56,6 +56,7 @@ def play(story: Path, base_url: str, folder: Path, paused: Callable[[], None] = 
             knowledge_update_interval=20,
             critic={"mode": "llm"},
             extractor={"mode": "separate"},
+            simple_memory={"visits_in_question": 1},
         )
 
 

@@ -81,7 +81,7 @@ def test_the_second_episode_returns_to_the_best_score_without_a_model_call_in_be
 
     sections = [call.prompt.user.partition("## ROUTES\n")[2].split("\n\n")[0] for call in model.calls]
     assert sections[:TURNS] == [""] * TURNS
-    route = "in 10 turns, worked in 1 of 1 episode: 1. north, 2. north (+5), "
+    route = "in 10 turns, worked in 1 of 1 episode: 1 to 10 as in episode 1 (2: +5, "
     assert route in sections[TURNS]
     assert "## COURSE\nRoute 7 was followed to its end, in 10 commands.\n" in model.calls[TURNS + 1].prompt.user
     reasons = [turn.proposals[-1].reasoning for turn in followed[1:]]
