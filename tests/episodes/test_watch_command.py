@@ -91,8 +91,8 @@ def test_a_run_whose_budget_is_spent_goes_on_with_what_status_and_watch_tell_to_
     with MisbehavingServer(Answers()) as server:
         played = ("--max-turns", "12", "--max-tokens", "10", "--base-url", server.base_url, "--workdir", "work")
         assert typed("run", *played).status == 1
-        told = [typed(name, "--workdir", "work").text for name in ("status", "watch")]
-        commands = [found[1] for each in told if (found := re.search(r"; zorkgpt (resume .*) continues it\.", each))]
+        texts = [typed(name, "--workdir", "work").text for name in ("status", "watch")]
+        commands = [found[1] for each in texts if (found := re.search(r"; zorkgpt (resume .*) continues it\.", each))]
         assert commands == [f"resume {find_run(tmp_path / 'work')} --max-tokens 20".replace(f"{tmp_path}/", "")] * 2
         typed(*shlex.split(commands[0]))
     last = list(read_journal(find_run(tmp_path / "work")))[-1].event

@@ -507,7 +507,7 @@ class MapGraph(BaseModel):
     def barred_exits(self, location_id: int) -> tuple[str, ...]:
         """Return the exits that the story names there and that never worked, however often they failed.
 
-        What barred such an exit may go away. Those that were pruned are no exits of the room any more.
+        What barred such an exit may go away. The exits of the room do not include pruned ones.
         """
         exits = self.rooms[location_id].exits if location_id in self.rooms else ()
         pruned = self.named_exits.get(location_id, set()) & self.pruned_exits.get(location_id, set())
