@@ -254,11 +254,7 @@ class SimpleMemoryManager(BaseManager):
             return
         if location.num != visit.location_id:
             self._end_visit()
-            self._follow()
-            self._store.defer(  # written with the next change
-                lambda document: document.update_visits(location.num, record.episode).with_name(*astuple(location))
-            )
-            self._document = self._store.document  # a visit changes no memory
+            self._count_visit(location)
         outcome = ActionOutcome(record, location, self.movements, first_visit=visit.enter(location.num))
         visit.laid_down[location.num].update(outcome.laid_down)
         if outcome.first_visit and is_dark(record.before.text):
@@ -356,12 +352,14 @@ class SimpleMemoryManager(BaseManager):
 
     @override
     def finish(self, end: EpisodeEnd) -> None:
-        """Keep the text on an arrival in the last turn, and let the next commit write all memories."""
-        self._is_over = True
-        for last in self.game_state.turns[-1:]:
+        """Count an arrival in the last turn, keep its text, and let the next commit write all memories."""
+        for last in self.game_state.turns[-1:] if not self._is_over else ():
             here, is_over = last.after.location, last.after.died or last.after.ending is not None
-            if last.moved and here is not None and here.num not in self._visit.visited and not is_over:
-                self._keep_arrival(last.after.text, here, last.turn)
+            if last.moved and here is not None and not is_over:
+                self._count_visit(here)
+                if here.num not in self._visit.visited:
+                    self._keep_arrival(last.after.text, here, last.turn)
+        self._is_over = True
         self._store.demand()
         if not self._store.holds:
             self.commit()
@@ -419,6 +417,14 @@ class SimpleMemoryManager(BaseManager):
                 **{name: self._counts[name] for name in COUNTED},
             },
         }
+
+    def _count_visit(self, location: Location) -> None:
+        self._follow()
+        episode = self.game_state.episode
+        self._store.defer(  # written with the next change
+            lambda document: document.update_visits(location.num, episode).with_name(*astuple(location))
+        )
+        self._document = self._store.document  # a visit changes no memory
 
     def _keep_arrival(self, printed: str, location: Location, turn: int) -> None:
         """Add what the story printed on arrival, unless the location has or had such a memory, or has a core one."""

@@ -270,6 +270,17 @@ class TestVisits:
         play.manager.end()
         assert "**Visits:** 3 | **Episodes:** 1, 2" in text_of(tmp_path)
 
+    def test_an_arrival_in_the_last_turn_counts_once(self, tmp_path: Path) -> None:
+        play = MemoryPlay(tmp_path)
+        play.manager.add_memory(VATS.num, VATS.name, memory())
+        play.turn()
+        play.turn("north", "Blue Vats", location=VATS)
+        play.manager.end()
+        assert "**Visits:** 2 | **Episodes:** 1" in text_of(tmp_path)
+        play.begin(2)
+        play.manager.commit()
+        assert "**Visits:** 2 | **Episodes:** 1" in text_of(tmp_path)
+
     def test_where_nothing_is_remembered_no_visits_are_told(self, tmp_path: Path) -> None:
         (tmp_path / "Memories.md").write_text("## Location 11: Gate\n**Visits:** 7 | **Episodes:** 1, 2\n")
         assert manager_in(tmp_path).get_location_memory(11) == ""
