@@ -121,7 +121,12 @@ class RouteStep:
 
 
 class Loss(NamedTuple):
-    """How points were lost: the change below 0, the command, and how many commands later it was played, from 1."""
+    """How a game had fewer points after the end of a route than at it.
+
+    change: the points then minus those at the route's end
+    command: the first one after which there were fewer
+    later: its number, counted from the route's end, from 1
+    """
 
     change: int
     command: str
@@ -379,7 +384,7 @@ class Route:
             return self
         end, score = gains[-1], scores[gains[-1] - done] or 0
         later = [(step.command, step.leads_to.score) for step in self.steps[end:]]
-        loss = loss_after(score, later) or self.loss
+        loss = loss_after(score, later) or (self.loss and self.loss._replace(later=self.loss.later + len(later)))
         return replace(self, goal=Goal("score", score), steps=self.steps[:end], loss=loss)
 
 

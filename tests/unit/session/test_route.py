@@ -39,6 +39,11 @@ def test_a_route_that_is_cut_after_its_points_says_that_its_rest_loses_some(
     assert (cut.commands, cut.loss) == (("command 0",), loss)
 
 
+def test_a_loss_after_the_end_of_a_route_is_counted_from_its_last_point() -> None:
+    longer = replace(route(0, 5, 5, 5), loss=Loss(-3, "down", 1))
+    assert longer.to_last_point(0).loss == Loss(-3, "down", 3)
+
+
 def test_an_unknown_score_is_no_deviation() -> None:
     before = Observation("Before.")
     assert Waypoint(score=5).deviation(before, Observation("After.", score=None), (), ()) == ""
