@@ -64,9 +64,10 @@ LEAST_PAIRS = 6  # with fewer no p is below ALPHA
 LEAST_FOR_INTERVAL = 5  # pairs that differ, or runs; a bootstrap of fewer draws too narrow an interval
 MOST_PAIRS = 100_000
 
-NO_PAIR = "both values are known in no pair"
+NO_PAIR = "no pair has both values"
 ONE_PAIR = "one pair has no spread"
 NO_DIFFERENCE = "no pair differs"
+FEW_DIFFER = f"fewer than {LEAST_FOR_INTERVAL} pairs differ"
 NO_SPREAD = "every pair differs by the same"
 
 
@@ -212,7 +213,7 @@ def compare(
         tested,
         pairs_needed=pairs_needed(found, spread) if found and is_spread_known else None,
         pairs_to_detect=pairs_needed(detect, spread) if detect and is_spread_known else None,
-        why_not="" if found else "no difference was found",
+        why_not=FEW_DIFFER if differing < LEAST_FOR_INTERVAL else "" if found else "no difference was found",
     )
 
 

@@ -22,6 +22,7 @@ from tests.fixtures.run_events import answered
 from tests.fixtures.small_ablation import measured_pairs, measured_run
 from tests.unit.zorkgpt.report.dye_runs import ended, played, started, turn, write_run
 from zorkgpt.ablation.comparison import (
+    FEW_DIFFER,
     LEAST_PAIRS,
     NO_DIFFERENCE,
     NO_PAIR,
@@ -90,6 +91,7 @@ def test_eight_pairs_that_all_differ_by_the_same_show_it() -> None:
 def test_no_fewer_pairs_are_recommended_than_can_show_anything() -> None:
     few = compared(10, 11, 9, 12, 0, detect=50)
     assert (few.pairs_needed, few.pairs_to_detect) == (None, None), "the spread of four differences is not known"
+    assert few.why_not == FEW_DIFFER
     assert "pairs to see" not in said(few)
     found = compared(10, 11, 9, 12, 10, detect=50)
     assert (found.pairs_needed, found.pairs_to_detect) == (LEAST_PAIRS, LEAST_PAIRS)
@@ -102,6 +104,7 @@ def test_no_fewer_pairs_are_recommended_than_can_show_anything() -> None:
     [
         ((), NO_PAIR, "nothing can be said"),
         ((3,), ONE_PAIR, "one pair shows nothing"),
+        ((1, 2, 0, 4), FEW_DIFFER, "no difference is shown"),
         ((0, 0, 0), NO_DIFFERENCE, "the same score in each of 3 pairs"),
     ],
 )
