@@ -189,7 +189,7 @@ def _memory_item(key: str, place: int, memory: Memory) -> Item:
     elif memory.superseded_by is not None:
         text += f"\nIn its place: {memory.superseded_by}"
     status = memory.status.lower()
-    tags = (memory.category, memory.persistence, status, *[INVALIDATED] * memory.is_invalidated)
+    tags = (memory.category, memory.persistence, INVALIDATED if memory.is_invalidated else status)
     span = memory.span
     spans = (Source(memory.episode, span[0], span[-1]),) if span else ()
     known = (f"episode {memory.episode}" if memory.episode else "", *map(_turns, spans))

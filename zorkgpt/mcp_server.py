@@ -437,7 +437,7 @@ def _exits(now: Situation, location: int) -> str:
     untried: Sequence[str] = now.map.untried.get(location, ())
     parts = [
         f"{location} {now.map.locations.get(location, '')}: {ways or 'no known exits'}",
-        *([f"presumed way back: {back}"] if back else []),
+        *([f"presumed ways back: {back}"] if back else []),
         *([f"untried: {', '.join(untried)}"] if untried else []),
         *([] if now.map.has_all_exits(location) else ["there may be other exits"]),
     ]

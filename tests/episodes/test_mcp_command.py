@@ -187,7 +187,7 @@ def test_exits_are_complete_only_when_every_direction_was_tried(tmp_path: Path) 
             lines = (await called(client, "map")).splitlines()
             assert [line.startswith("You are at ") for line in lines if "there may be other exits" in line] == [True]
             assert len(lines) == 2
-            assert "no known exits; presumed way back: south to 32; untried: north" in "".join(lines)
+            assert "no known exits; presumed ways back: south to 32; untried: north" in "".join(lines)
 
     anyio.run(play)
 

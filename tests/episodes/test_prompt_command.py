@@ -253,9 +253,9 @@ def test_a_way_in_an_answer_is_shown_in_place_of_the_command_beside_it(played: P
         (("7", "--turns", "3..4"), "--turns 3..4: expected two turns such as 10..40, and no other turn"),
         (("--turns", "3"), "--turns 3: expected two turns"),
         (("--turns", "20..10"), "--turns 20..10: expected the earlier turn first"),
-        (("2:7",), "2:7: the run has episode 1; write EPISODE:TURN, as in 1:12"),
-        (("2:7", "--ask"), "2:7: the run has episode 1; write EPISODE:TURN, as in 1:12"),
-        (("--turns", "1:1..2:2"), "--turns 2:2: the run has episode 1; write EPISODE:TURN, as in 1:12"),
+        (("2:7",), "2:7: the run has only episode 1"),
+        (("2:7", "--ask"), "2:7: the run has only episode 1"),
+        (("--turns", "1:1..2:2"), "--turns 2:2: the run has only episode 1"),
         (("7", "--ask", "--role", "info_ext", "--base-url", "http://127.0.0.1:9"), "has no such model call"),
     ],
 )

@@ -106,7 +106,7 @@ def test_in_a_difference_control_characters_are_escaped_and_long_words_are_whole
         (("--fork-at", "soon"), 2, "expected a turn such as 12, or 2:12"),
         (("--fork-at", "1:99"), 2, "the run has no turn 99 in episode 1; it has 8 turns in all"),
         (("--fork-at", "1:0"), 2, "the run has no turn 0 in episode 1"),
-        (("--fork-at", "3:1"), 2, "--fork-at 3:1: the run has episodes 1 to 2; write EPISODE:TURN, as in 1:12"),
+        (("--fork-at", "3:1"), 2, "--fork-at 3:1: the run has episodes 1 to 2"),
         (("--fork-at", "2:4"), 2, "the run ends with turn 4 of episode 2: choose an earlier one"),
         (
             ("--fork-at", "1:2", "--without-memory", "Never heard of"),

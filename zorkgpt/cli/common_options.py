@@ -229,10 +229,12 @@ def read_turn(manifest: Manifest, place: str, option: str = "") -> RunMoment:
     if found is None:
         raise ConfigurationError(f"{option}{place}: expected a turn such as 12, or 2:12 for turn 12 of episode 2")
     first, last = manifest.first_episode, manifest.first_episode + len(manifest.seeds) - 1
-    episode = int(found[1] or (first if first == last else 0))
-    if not first <= episode <= last:
-        episodes = f"episodes {first} to {last}" if first < last else f"episode {first}"
+    episodes = f"episodes {first} to {last}" if first < last else f"only episode {first}"
+    if found[1] is None and first < last:
         raise ConfigurationError(f"{option}{place}: the run has {episodes}; write EPISODE:TURN, as in {first}:12")
+    episode = int(found[1] or first)
+    if not first <= episode <= last:
+        raise ConfigurationError(f"{option}{place}: the run has {episodes}")
     return RunMoment(episode, int(found[2]))
 
 

@@ -67,7 +67,7 @@ def _is_among(wanted: int | str, found: Iterable[tuple[int, str]]) -> bool:
 
 
 def read_milestones(story: Path, seen: Sequence[Observation]) -> tuple[tuple[Milestone, ...], str]:
-    """Return the milestones of a story file, and a note about them for the reader; "" if there is no file.
+    """Return the milestones of a story file, and a note about them for the reader; "" if there are none.
 
     Those at a location or with a thing are left out if no observation of the run has a location or an inventory.
     """

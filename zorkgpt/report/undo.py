@@ -27,7 +27,7 @@ def undone(
         key, before, item = change.change.key, change.change.before, change.change.item
         current, block = Known(document.memories()).items().get(key), _block(document, key, item.place)
         goes_with_it = before is None and (change.change.after, current) in given_up  # by another run
-        result = "will be taken back"
+        result = "can be taken back"
         if block is None or current is None:
             result = "no longer in the file under this title"
         elif current == before:

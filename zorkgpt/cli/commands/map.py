@@ -51,7 +51,7 @@ def draw(
     try:
         state = read_current_state(folder)
     except StoreError as error:
-        print_error(f"zorkgpt: {error}; the place of the player is unknown")
+        print_error(f"zorkgpt: {error}; the location of the player is unknown")
         state = None
     here = state.location.id if state and state.location and state.location.id in graph.rooms else None
     content = _drawn(graph, here, form, to)

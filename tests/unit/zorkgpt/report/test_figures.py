@@ -425,7 +425,7 @@ def test_what_is_new_changed_and_gone_is_told_and_nothing_else() -> None:
     was, given_up = changes["m:31:steam burns:1"]
     assert was is not None
     assert given_up is not None
-    assert (was.tags[2], given_up.tags[2]) == ("active", "superseded")
+    assert (was.tags[2], given_up.tags[2]) == ("active", "invalidated")
     assert given_up.text == "Wear the gloves.\nInvalidated: No burns."
     unexplained = Known({31: [replace(wrong, invalidation_reason=None)]}).items()["m:31:steam burns:1"]
     assert unexplained.text == "Wear the gloves.\nInvalidated: no reason given"

@@ -194,12 +194,12 @@ def test_undoing_a_run_keeps_what_a_person_wrote_between_two_of_its_changes() ->
     origins = Origins(changes=[own[0], by_hand, own[1]], texts=[texts[2]])
     document, lines = undone(parse_memories(texts[3]), own, origins)
     assert document.render() == texts[2]
-    assert [line.rpartition(": ")[2] for line in lines] == ["will be taken back", "kept, because it was changed since"]
+    assert [line.rpartition(": ")[2] for line in lines] == ["can be taken back", "kept, because it was changed since"]
 
 
 def test_undoing_a_run_leaves_a_memory_that_a_person_has_edited_since(played: list[str]) -> None:
     done = typed("memories", "undo", played[0], "--yes").text
-    assert "Arrival at Hall: will be taken back" in done
+    assert "Arrival at Hall: can be taken back" in done
     left = _believed()
     assert "Arrival at Hall" not in left
     assert {"By hand", "Written later"} <= {*left}
@@ -298,7 +298,7 @@ def test_a_memory_that_a_person_believes_again_was_changed_by_hand_and_nothing_i
 
 @pytest.mark.slow
 def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(played: list[str]) -> None:
-    assert "Truth of 35: will be taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
+    assert "Truth of 35: can be taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
     assert "Truth of 35" not in (WORK / "Memories.md").read_text()
     assert "Truth of 35: no longer in the file under this title" in typed("memories", "undo", played[1], "--yes").text
     assert "Truth of 35" not in _believed()
@@ -307,9 +307,9 @@ def test_a_memory_that_a_later_run_gave_up_goes_with_the_change_that_added_it(pl
 @pytest.mark.slow
 def test_changes_can_be_taken_back_one_after_another(played: list[str]) -> None:
     (given_up,) = [line.split()[0] for line in _log() if re.search("invalidated .*: Truth of 35", line)]
-    assert "Truth of 35: will be taken back" in typed("memories", "undo", given_up, "--yes").text
+    assert "Truth of 35: can be taken back" in typed("memories", "undo", given_up, "--yes").text
     assert "Truth of 35" in _believed()
-    assert "Truth of 35: will be taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
+    assert "Truth of 35: can be taken back" in typed("memories", "undo", f"{played[0]}/3", "--yes").text
     assert "Truth of 35" not in _believed()
 
 
