@@ -23,6 +23,7 @@ from managers.memory.prompt import CUT_SENTENCES
 from managers.plan import Played
 from managers.prompting import as_many_as_fit
 from managers.routes.document import Effect
+from managers.transcript_manager import EARLIER_GAMES
 from session.commands import only_informs, plain_command
 from session.context import Place, PromptSection
 from session.game_configuration import GameConfiguration
@@ -265,10 +266,10 @@ class MemoriesAhead(BaseManager):
     """Shows memories of locations that plan, open objectives or notes name, the plan leads to, or have known points.
 
     They are shown until the player comes there. Those without room are named by their titles, or else counted. Of
-    arrivals whose text is among the earlier games only the locations are named.
+    arrivals whose text is in the earlier games of the prompt only the locations are named.
 
     planned: returns the locations to which the plan's commands lead, and those of known points
-    is_above: whether the prompt's text of earlier games contains a text
+    is_in_games: whether the prompt's section of earlier games contains a text
     """
 
     def __init__(
@@ -280,11 +281,11 @@ class MemoriesAhead(BaseManager):
         memories: LocationMemories,
         *,
         planned: Callable[[], Sequence[int]] = tuple,
-        is_above: Callable[[str], bool] = lambda _: False,
+        is_in_games: Callable[[str], bool] = lambda _: False,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
-        self._planned, self._map, self._memories, self._is_above = planned, map_manager, memories, is_above
+        self._planned, self._map, self._memories, self._is_in_games = planned, map_manager, memories, is_in_games
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
@@ -292,15 +293,27 @@ class MemoriesAhead(BaseManager):
             return None
         names, seen = self._map.game_map.room_names, self.game_state.seen_locations
         places = dict.fromkeys([*self._planned(), *self._map.named_places()])
-        every = [each for room in places if room in names and room not in seen for each in self._memories_of(room)]
-        above = [
-            each for each in every if each[1].is_arrival and all(map(self._is_above, CUT_SENTENCES.split(each[1].text)))
-        ]
-        found = [each for each in every if each not in above]
+        found = [each for room in places if room in names and room not in seen for each in self._memories_of(room)]
         # Arrivals come last: the map often contains what matters of them.
         found.sort(
             key=lambda each: (each[1].is_arrival, (each[1].score_change or 0) <= 0, each[1].category != "DANGER")
         )
+        whole = self._section_of(found)
+        in_games = [each for each in found if self._is_arrival_in_games(each[1], names[each[2]])]
+        if not in_games:
+            return whole
+        rooms = ", ".join(f"L{room}" for room in dict.fromkeys(room for *_, room in in_games))
+        note = f"(arrivals shown in the earlier games: {rooms})"
+        others = self._section_of([each for each in found if each not in in_games], note)
+        return replace(others, refers_to=(EARLIER_GAMES,), instead=whole)
+
+    def _is_arrival_in_games(self, known: Memory, name: str) -> bool:
+        """Return whether the games have the text of an arrival, after the location's name."""
+        first, *others = CUT_SENTENCES.split(known.text)
+        return known.is_arrival and all(map(self._is_in_games, (f"{name} {first}", *others)))
+
+    def _section_of(self, found: Sequence[tuple[str, Memory, int]], note: str = "") -> PromptSection:
+        names = self._map.game_map.room_names
 
         def text_of(titles: Sequence[tuple[str, Memory, int]], kept: Sequence[tuple[str, Memory, int]] = ()) -> str:
             return "\n".join(
@@ -320,9 +333,7 @@ class MemoriesAhead(BaseManager):
         left = ["arrival" if each[1].is_arrival else each[1].category for each in found if each not in shown]
         others, kinds = counted(len(left), "more memory", "more memories"), ", ".join(with_numbers(Counter(left)))
         left_out = f"({others} of places ahead left out: {kinds})" if left else ""
-        rooms = ", ".join(f"L{room}" for room in dict.fromkeys(room for *_, room in above))
-        arrivals = f"(arrivals among the earlier games: {rooms})" if rooms else ""
-        text = "\n".join(filter(None, [text_of(titles, kept), arrivals, left_out]))
+        text = "\n".join(filter(None, [text_of(titles, kept), note, left_out]))
         return PromptSection(MEMORIES_AHEAD, text, 5, Place.MEMORY, tuple(key for key, _, _ in kept), is_of_plan=True)
 
     def _memories_of(self, room: int) -> list[tuple[str, Memory, int]]:

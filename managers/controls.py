@@ -84,7 +84,7 @@ class Reflection(BaseManager):
         system, lesson = fill_prompt("reflection"), self._store.document.text.strip() or NONE
         room = self.tokens.characters(self.config.prompt_budgets.analysis) - len(system) - len(lesson)
         ending = self.game_state.latest.ending
-        text = f"{games_text([game], room)}{f' [{ENDINGS[ending]}]' if ending else ''}"
+        text = f"{games_text([game], room).text}{f' [{ENDINGS[ending]}]' if ending else ''}"
         prompt = Prompt(system, fill_prompt("reflection_play", lesson=lesson, game=text))
         return (Question(self._model, "analysis", prompt, LessonAnswer, self._take),)
 

@@ -27,7 +27,7 @@ from managers.episodes import (
 from managers.knowledge.analysis import entries_numbered, most_useful, numbered_list, proposed_text, with_sources_of
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import knowledge_key
-from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_line
+from managers.plan import MOST_COMMANDS, PREFIX, Played, Walked, commands_in, commands_line
 from managers.prompting import is_for_a_small_model, lines_of, turn_text
 from managers.questions import INSIGHTS_TEXT, KNOWLEDGE_TEXT, Beside, Question, ask_each, share_at_end
 from managers.route_manager import RouteManager
@@ -114,6 +114,11 @@ class EpisodeSynthesizer(BaseManager):
         self._plan = self.knowledge_manager.plan()
         self._kept_commands = self.knowledge_manager.commands_line()
         self._commands = self._checked(self.knowledge_manager.planned_commands()) or self._kept_commands
+
+    @property
+    def commands(self) -> Sequence[str]:
+        """The plain commands of the plan that the prompt shows."""
+        return [plain_command(each) for each in commands_in(self._commands)]
 
     def known_points(self) -> list[Scored]:
         """Return the turns of earlier episodes in which points were won, those of the best one first."""

@@ -269,13 +269,15 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
 
     Sections are dropped in descending order of their priority numbers, except those with priority 0. If the rest is too
     long, its longest texts are cut; such a text is not known to show any item. Titles are kept even if there is no
-    room for them.
+    room for them. A section that refers to one that is missing is replaced.
     """
-    kept = list(sections)
+    whole = list(sections)
+    kept = _without_false_references(whole)
     for dropped in sorted((each for each in sections if each.priority), key=lambda section: -section.priority):
         if len(render_sections(kept)) <= characters:
             return kept
-        kept = [section for section in kept if section is not dropped]
+        whole = [section for section in whole if section is not dropped]
+        kept = _without_false_references(whole)
     if len(render_sections(kept)) <= characters:
         return kept
     room = characters - len(render_sections([replace(section, text="") for section in kept]))
@@ -284,6 +286,11 @@ def fit_sections(sections: Sequence[PromptSection], characters: int) -> list[Pro
         section if len(section.text) <= share else replace(section, text=cut_middle(section.text, share), shows=())
         for section, share in zip(kept, shares, strict=True)
     ]
+
+
+def _without_false_references(sections: Sequence[PromptSection]) -> list[PromptSection]:
+    titles = {section.title for section in sections}
+    return [section if titles.issuperset(section.refers_to) else section.instead or section for section in sections]
 
 
 def prologue(state: GameState, *, with_room: bool = False) -> str:

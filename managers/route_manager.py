@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
+from types import MappingProxyType
 
 from typing_extensions import Unpack, override
 
@@ -60,7 +61,8 @@ class RouteManager(BaseManager):
 
     map_manager: provides ways between locations
     games: returns earlier games
-    above: returns the plain commands of the plan and of games in the prompt, by name, to which lines about routes refer
+    shown_commands: returns, by the title of the section of the prompt that has them, the plain commands of the plan and
+        of games, by name, to which lines about routes may refer
 
     Raises ``StoreError`` if the file cannot be read.
     """
@@ -75,13 +77,13 @@ class RouteManager(BaseManager):
         map_manager: MapManager,
         *,
         games: Callable[[], Iterable[Game]] = tuple,
-        above: Callable[[], Mapping[str, Sequence[str]]] = dict,
+        shown_commands: Callable[[], Mapping[str, Mapping[str, Sequence[str]]]] = dict,
         **shared: Unpack[SharedParts],
     ) -> None:
         super().__init__(logger, config, game_state, **shared)
         self._map = map_manager
         self._games = games
-        self._above = above
+        self._shown_commands = shown_commands
         self._store = open_routes(config.zork_game_workdir)
         self.stores = (self._store,)
         self.reset()
@@ -98,8 +100,8 @@ class RouteManager(BaseManager):
         self._done: list[Played] = []  # location ids and plain commands of this game
         self._led: list[tuple[Played, int]] = []  # where they led
         self._changed: dict[Played, frozenset[int]] = {}  # those that did something, with the things that they changed
-        self._won: dict[Played, int] = {}  # those that won points, with how often they were played before, not in vain
-        self._times: Counter[Played] = Counter()  # how often commands were played, but for moves that led nowhere
+        self._won: dict[Played, int] = {}  # those that won points, with how often they were played before
+        self._times: Counter[Played] = Counter()  # how often commands were played, without moves that failed
         self._won_with: set[int] = set()  # the things that they got
         self._has_followed = False
         self._failed: set[tuple[str, str]] = set()  # commands that stopped a route on the spot, each with the mark then
@@ -268,11 +270,16 @@ class RouteManager(BaseManager):
         effects = [] if location_id is None else self.effects_of(command, location_id)
         return frozenset(num for each in effects for num in each.things)
 
-    def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
-        """Return the best routes from here, each with the number of commands done, and their lines."""
+    def shown(
+        self, observation: Observation, shown_commands: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
+        """Return the best routes from here, each with the number of commands done, and their lines.
+
+        shown_commands: as in ``route_lines``
+        """
         found = self._worth_showing(self._from_here(observation), observation.location_id)
         best = [(replace(route, steps=self._played(route)), done) for route, done in found]
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN, self._above())
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN, shown_commands)
         return [each for each in best if each[0].number in lines.numbers], lines
 
     def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:
@@ -300,7 +307,15 @@ class RouteManager(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         if self.config.agent.reasoning_length is not None:
             return None  # a small model chooses from a list, which has the route that it may follow
-        _, (lines, numbers, left_out) = self.shown(observation)
+        by_section = {title: commands for title, commands in self._shown_commands().items() if commands}
+        whole = self._section_with({}, observation)
+        if not by_section:
+            return whole
+        section = self._section_with(dict(ChainMap(*map(dict, by_section.values()))), observation)
+        return replace(section, refers_to=tuple(by_section), instead=whole)
+
+    def _section_with(self, shown_commands: Mapping[str, Sequence[str]], observation: Observation) -> PromptSection:
+        _, (lines, numbers, left_out) = self.shown(observation, shown_commands)
         text = "\n".join(filter(None, [*lines, left_out]))
         return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)), is_of_plan=True)
 

@@ -9,8 +9,8 @@ from typing_extensions import Unpack, override
 
 from managers.base_manager import BaseManager, Log, ManagerStatus, SharedParts
 from managers.prompting import CHARACTERS_PER_TOKEN
-from managers.transcripts.document import Transcripts, game_of, games_text, parse_transcripts
-from managers.transcripts.game_text import NO_TURNS, story_start
+from managers.transcripts.document import GamesText, Transcripts, game_of, games_text, parse_transcripts
+from managers.transcripts.game_text import story_start
 from session.commands import plain_command
 from session.context import Place, PromptSection
 from session.events import EpisodeEnd
@@ -22,6 +22,7 @@ from session.text import one_line
 from session.values import Observation
 
 TRANSCRIPTS_FILE = "transcripts.md"
+EARLIER_GAMES = "Earlier games"
 SHARE_AT_END = 0.25  # of the budget of all questions at an episode's end
 
 
@@ -60,7 +61,7 @@ class TranscriptManager(BaseManager):
 
     @override
     def section(self, observation: Observation) -> PromptSection | None:
-        return PromptSection("Earlier games", self._in_prompts().text, 8, Place.GAMES)
+        return PromptSection(EARLIER_GAMES, self._in_prompts().text, 8, Place.GAMES)
 
     def shows(self, text: str) -> bool:
         """Return whether the prompt's section of earlier games contains this text whole."""
@@ -73,25 +74,28 @@ class TranscriptManager(BaseManager):
     def _in_prompts(self) -> _Shown:
         if self._shown is None:
             budgets = self.config.prompt_budgets
-            text = self.text(budgets.games_before, story_start(self.game_state) if budgets.game_so_far else "")
-            games = self.games if text and NO_TURNS not in text else ()
+            opening = story_start(self.game_state) if budgets.game_so_far else ""
+            text, has_all_commands = self._text(budgets.games_before, opening)
             commands = {
-                f"episode {each.episode}": [plain_command(turn.action) for turn in each.turns] for each in games
+                f"episode {each.episode}": [plain_command(turn.action) for turn in each.turns]
+                for each in self.games
+                if text and has_all_commands
             }
             self._shown = _Shown(text, one_line(text), commands)
         return self._shown
 
-    def text(self, tokens: int, opening: str = "") -> str:
+    def _text(self, tokens: int, opening: str = "") -> GamesText:
         """Return the games before this episode in at most ``tokens`` tokens; "" if there are none, or for 0.
 
         opening: of this game, if the same prompt shows it
         """
-        return games_text(self.games, tokens * CHARACTERS_PER_TOKEN, opening) if tokens and self.games else ""
+        characters = tokens * CHARACTERS_PER_TOKEN
+        return games_text(self.games, characters, opening) if tokens and self.games else GamesText("")
 
     @override
     def material(self) -> str:
         budgets = self.config.prompt_budgets
-        text = self.text(min(budgets.games_before, int(SHARE_AT_END * budgets.analysis)))
+        text, _ = self._text(min(budgets.games_before, int(SHARE_AT_END * budgets.analysis)))
         return f"\n\n=== EARLIER GAMES, WITH EVERY COMMAND ===\n{text}" if text else ""
 
     @override

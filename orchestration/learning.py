@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +15,7 @@ from managers.circling import CirclingDetector, TriedCommands
 from managers.context_manager import ContextManager
 from managers.controls import Reflection, SimilarTurns
 from managers.course_manager import CourseManager
-from managers.episode_synthesizer import EpisodeSynthesizer
+from managers.episode_synthesizer import LAST_EPISODE_TITLE, EpisodeSynthesizer
 from managers.knowledge_manager import KnowledgeManager
 from managers.known import Known, merged
 from managers.map_manager import MapManager
@@ -25,8 +25,7 @@ from managers.questions import ask_together
 from managers.route_manager import RouteManager
 from managers.simple_memory_manager import SimpleMemoryManager
 from managers.state_manager import StateManager
-from managers.transcript_manager import TranscriptManager
-from session.commands import plain_command
+from managers.transcript_manager import EARLIER_GAMES, TranscriptManager
 from session.context import PromptSection
 from session.errors import ConfigurationError, StoreError, WaitInterrupted
 from session.events import EpisodeEnd, FileEdited, MemoryGiven
@@ -92,12 +91,15 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
     def planned() -> tuple[str, ...]:
         return knowledge.planned_commands()
 
-    def above() -> dict[str, Sequence[str]]:
-        return {"the plan": [*map(plain_command, planned())], **transcripts.commands()}
+    def shown_commands() -> dict[str, Mapping[str, Sequence[str]]]:
+        plan = {"the plan": episodes.commands} if episodes.commands else {}
+        return {LAST_EPISODE_TITLE: plan, EARLIER_GAMES: transcripts.commands()}
 
     routes = None
     if config.routes.enabled:
-        routes = RouteManager(*run, map_manager, games=lambda: transcripts.games, above=above, **shared)
+        routes = RouteManager(
+            *run, map_manager, games=lambda: transcripts.games, shown_commands=shown_commands, **shared
+        )
     transcripts = TranscriptManager(*run, **shared)
     courses = CourseManager(
         *run, map_manager, routes=routes, planned=planned, games=lambda: transcripts.games, **shared
@@ -111,7 +113,7 @@ def build_learning(parts: ManagerParts, kinds: Sequence[type[BaseManager]] = MAN
             map_manager,
             memories,
             planned=lambda: [*courses.places_ahead, *ahead.places],
-            is_above=transcripts.shows,
+            is_in_games=transcripts.shows,
             **shared,
         )
     knowledge = KnowledgeManager(

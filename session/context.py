@@ -41,6 +41,8 @@ class PromptSection:
         (docs/records/specification.md, Prompt budgets)
     shows: the keys of the known items that the text shows (``managers/known.py``)
     is_of_plan: it addresses the player, or refers to the plan, objectives or notes; the critic is not shown it
+    refers_to: the titles of the sections to which the text refers
+    instead: replaces the section in a prompt that lacks one of these; without references
     """
 
     title: str
@@ -49,6 +51,8 @@ class PromptSection:
     place: Place = Place.HERE
     shows: tuple[str, ...] = ()
     is_of_plan: bool = False
+    refers_to: tuple[str, ...] = ()
+    instead: PromptSection | None = None
 
     def render(self) -> str:
         """Return the section as Markdown."""

@@ -150,7 +150,7 @@ def worth_keeping(visit: VisitNews) -> list[ActionOutcome]:
 
 
 CUT_SENTENCES = re.compile(r"\(\d+ sentences? left out\)")
-"""Stands for the middle of an arrival's text in its memory."""
+"""What replaces the middle sentences of an arrival's text, by :func:`_arrival_text`."""
 
 
 def brief_question(outcomes: Sequence[ActionOutcome]) -> tuple[Prompt, type[ChosenTurn]]:

@@ -30,7 +30,7 @@ MOST_SCORES = 3
 MOST_ROOMS = 6
 MOST_THINGS = 4
 LEAST_RUN = 8
-"""Commands in a row from which on a line about a route refers to equal ones that stand above it."""
+"""The least number of consecutive commands for which a line about a route refers to equal ones in the same prompt."""
 LONGEST_DETOUR = 1.5
 """How many times as long as the shortest route to its goal one may be that carries more."""
 
@@ -323,7 +323,7 @@ def route_lines(
     found: Sequence[tuple[Route, int]],
     names: Mapping[int, str],
     most: int,
-    above: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    shown_commands: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> RouteLines:
     """Return at most so many lines about routes with all their commands, the best first.
 
@@ -331,7 +331,7 @@ def route_lines(
 
     found: routes, the best first, each with the number of its commands that are done
     names: of things, by number
-    above: the plain commands of the plan and of games in the same prompt, to which lines refer, by their names
+    shown_commands: the plain commands of the plan and of games in the same prompt, to which lines refer, by their names
     """
     ahead = [route.commands[done:] for route, done in found]
     begun: dict[tuple[str, ...], int] = {}  # the longest that goes on from each end of one
@@ -342,7 +342,7 @@ def route_lines(
     longest = [*dict.fromkeys(begun[commands] for commands in ahead)]
     lines: list[str] = []
     for at in longest[:most]:
-        line = route_line(*found[at], names=names, above=above)
+        line = route_line(*found[at], names=names, shown_commands=shown_commands)
         if lines and sum(map(len, lines)) + len(line) > MOST_SHOWN:
             break
         lines.append(line)
@@ -356,12 +356,12 @@ def route_line(
     done: int = 0,
     *,
     names: Mapping[int, str] | None = None,
-    above: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    shown_commands: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> str:
     """Return the route on a line: its aim, its record, all commands that are left after ``done`` of them, its things.
 
     names: of the things that it may take, by number
-    above: as in ``route_lines``
+    shown_commands: as in ``route_lines``
     """
     now, left = route.points[done], f"{counted(len(route.steps) - done, 'turn')}{' from here' * bool(done)}"
     more = sorted(route.steps[-1].leads_to.carried_set - now.carried_set)
@@ -369,7 +369,7 @@ def route_line(
     then = [f"then you also hold: {things}" if things else "", route.doubts]
     unchanged = ", ".join(str(number) for number, step in enumerate(route.steps[done:], start=1) if step.only_text)
     rest = filter(None, [f"only text: {unchanged}" if unchanged else "", *then])
-    aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done, above)
+    aim, record, commands = route_aim(route, done), route_record(route, done), _numbered(route, done, shown_commands)
     return "; ".join([f"{route.number}: {aim} in {left}, {record}: {commands}", *rest])
 
 
@@ -410,10 +410,11 @@ def _name_of(number: int, names: Mapping[int, str] | None) -> str:
     return (names or {}).get(number) or f"object #{number}"
 
 
-def _numbered(route: Route, done: int, above: Mapping[str, Sequence[str]]) -> str:
+def _numbered(route: Route, done: int, shown_commands: Mapping[str, Sequence[str]]) -> str:
     """Return the commands of a route that are left, with their numbers and the points that each one won or lost.
 
-    Those of ``LEAST_RUN`` or more in a row that the plan or a game has, too, are only numbers: here and there.
+    Of at least ``LEAST_RUN`` consecutive commands that the plan or a game has in the same order, only the numbers are
+    given, here and there. A route refers to one of them only, to that which has most of its commands.
     """
     shown, marks, score = list[str](), list[str](), route.score_after(done)
     for number, (command, step) in enumerate(zip(route.commands[done:], route.steps[done:], strict=True), start=1):
@@ -422,7 +423,7 @@ def _numbered(route: Route, done: int, above: Mapping[str, Sequence[str]]) -> st
         shown.append(f"{number}. {command}{f' ({change:+})' if change else ''}")
         marks.append(f"{number}: {change:+}" if change else "")
     plain = tuple(map(plain_command, route.commands))
-    runs = {name: [*_runs_after(done, commands, plain)] for name, commands in above.items()}
+    runs = {name: [*_runs_after(done, commands, plain)] for name, commands in shown_commands.items()}
     name = max(runs, key=lambda name: sum(each.size for each in runs[name]), default="")
     for there, here, size in reversed(runs.get(name, ())):
         points = ", ".join(filter(None, marks[here : here + size]))
@@ -434,7 +435,7 @@ def _numbered(route: Route, done: int, above: Mapping[str, Sequence[str]]) -> st
 def _runs_after(done: int, commands: Sequence[str], others: tuple[str, ...]) -> Iterator[Match]:
     """Yield where at least ``LEAST_RUN`` commands in a row are equal, in the order of both.
 
-    done: the commands at the beginning of the others that do not count
+    done: how many commands at the beginning of the others are left out
     """
     for there, here, size in _matches(tuple(commands), others):
         skipped = max(0, done - here)

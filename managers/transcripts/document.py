@@ -9,6 +9,7 @@ from difflib import SequenceMatcher
 from io import StringIO
 from itertools import accumulate
 from operator import attrgetter
+from typing import NamedTuple
 
 from managers.transcripts.game_text import GameText, PlayedTurn, played_turns, story_start, without_screens
 from session.game_state import GameState
@@ -128,7 +129,14 @@ def parse_transcripts(text: str) -> Transcripts:
     return Transcripts(head, tuple(sections))
 
 
-def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str:
+class GamesText(NamedTuple):
+    """Games as text, and whether it has every command of them."""
+
+    text: str
+    has_all_commands: bool = True
+
+
+def games_text(games: Sequence[Game], characters: int, opening: str = "") -> GamesText:
     """Return the games as text in at most ``characters`` characters: whole, or condensed (``GameText``).
 
     games: the best if a score is known, then another; its turns and lines that the first one has as well become
@@ -137,6 +145,7 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
     """
     texts: list[str] = []
     shown: dict[str, str] = {}
+    has_all_commands = True
     for number, game in enumerate(games):
         room = (characters - sum(map(len, texts))) // (len(games) - number) - 100  # for the heading
         start, beginning = _quoted(game.opening), game.opening
@@ -147,6 +156,7 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
         text = GameText(beginning, room, shown)
         for turn in without_screens(game.turns if not texts else [*_referring(game, games[0])]):
             text.add(turn)
+        has_all_commands &= text.has_all_commands
         shown = shown or text.lines_by_place(f"episode {game.episode}")
         kind = "" if len(games) == 1 else ", the latest" if texts or game.score is None else ", the best"
         if texts and game.episode < games[0].episode:
@@ -154,7 +164,7 @@ def games_text(games: Sequence[Game], characters: int, opening: str = "") -> str
         points = "" if game.final is None else f", {counted(game.final, 'point')}"
         points += "" if game.final == game.score else f" at its end ({game.score} at most)"
         texts.append(f"Episode {game.episode}{kind}{points}:\n\n{text.text()}")
-    return "\n\n".join(texts)
+    return GamesText("\n\n".join(texts), has_all_commands)
 
 
 def _referring(game: Game, other: Game) -> Iterator[PlayedTurn]:

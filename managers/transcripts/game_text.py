@@ -23,9 +23,6 @@ NEWEST = 0.25
 SHORTEST_SCREEN, MOST_CHANGED = 5, 2
 """Lines of a text, and of those that differ from the screen before it, with which it is shown by these alone."""
 
-NO_TURNS = ": left out for want of room.)"
-"""Follows the numbers of the turns of which not even the commands have room."""
-
 _RELEASE = re.compile(
     r"^[ \t]*(?:(?:release|revision|version) \S+ / serial number \d.*|(?:standard )?interpreter \d.*)(?:\n|\Z)",
     re.IGNORECASE | re.MULTILINE,
@@ -138,6 +135,11 @@ class GameText:
         places = {line: "the start" if turn == 0 else f"turn {turn}" for line, turn in self._told_in.items()}
         return {line: f"in {game}, {place}" for line, place in places.items()}
 
+    @property
+    def has_all_commands(self) -> bool:
+        """Whether no turn is left out with its command."""
+        return not self._cuts.left_out
+
     def contains_whole(self, response: str) -> bool:
         """Return whether the text has all lines of this response to the latest turn, none as a reference."""
         return bool(self._turns) and self._parts[-1] == f"{self._turns[-1].head}\n{response}".rstrip()
@@ -167,7 +169,7 @@ class GameText:
         self._screen: tuple[int, list[str]] = 0, []  # the latest text that is shown by all of its lines, and its turn
         left_out, bare, placeless, condensed = self._cuts
         if left_out:
-            self._parts.append(f"({_turns(1, left_out)}{NO_TURNS}")
+            self._parts.append(f"({_turns(1, left_out)}: left out for want of room.)")
         if bare > left_out:
             self._parts.append(f"{_turns(left_out + 1, bare)}, commands only (texts left out for want of room):")
             self._parts += _command_lines(self._turns[left_out:bare])
@@ -256,7 +258,7 @@ def _before_heading(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _changed_lines(lines: Sequence[str], is_same: Sequence[bool], number: int) -> str:
-    """Return the lines that differ from those of an earlier turn, and for long ones of the others their numbers."""
+    """Return the lines that differ from an earlier turn's, and for the others their numbers if those are shorter."""
     shown: list[str] = []
     for same, run in groupby(enumerate(lines, start=1), key=lambda each: is_same[each[0] - 1]):
         numbers, texts = zip(*run, strict=True)

@@ -437,10 +437,13 @@ def test_of_arrivals_whose_text_is_among_the_earlier_games_only_the_locations_ar
     ]
     games.knowledge.planned = ("L31, then L44",)
     whole = games.lines
-    games.memories_ahead._is_above = "Vats steam. The loft is cold.".__contains__
+    games.memories_ahead._is_in_games = "Blue Vats Vats steam. It is dry. The loft is cold.".__contains__
     boil, loft, named = games.lines
     assert [boil, loft] == [line for line in whole if "Arrival at Blue Vats" not in line]
-    assert named == "(arrivals among the earlier games: L31)"
+    assert named == "(arrivals shown in the earlier games: L31)", "the text of the other one is that of another place"
+    assert games.section.refers_to == ("Earlier games",)
+    assert games.section.instead is not None
+    assert games.section.instead.text.splitlines() == whole
 
 
 def test_memories_of_places_with_known_points_are_ahead(tmp_path: Path) -> None:

@@ -68,6 +68,15 @@ class TestSections:
         assert titles(300) == ["Present", "Memory"]
         assert titles(200) == titles(0) == ["Present"]
 
+    def test_a_section_that_refers_to_a_missing_one_is_replaced(self) -> None:
+        whole = PromptSection("Routes", "all " * 25, 5)
+        routes = PromptSection("Routes", "as above", 5, refers_to=("Opening", "Map"), instead=whole)
+        sections = [*SECTIONS, routes]
+        assert fit_sections(sections, length(sections)) == sections
+        assert fit_sections(sections, length(sections) - 1) == [*SECTIONS[1:], whole], "the opening has no room"
+        assert fit_sections(sections[1:], 1000)[-1] == whole
+        assert fit_sections(sections, length([*SECTIONS[1:], whole]) - 1) == [*SECTIONS[2:], whole]
+
     def test_what_is_never_dropped_is_cut_the_longest_first_even_where_titles_are_equal(self) -> None:
         sections = [PromptSection("Same", "x" * 30), PromptSection("Same", "y" * 300)]
         short, long = fit_sections(sections, 200)

@@ -24,7 +24,7 @@ from session.game_configuration import GameConfiguration
 from session.game_state import GameState
 from session.route import Goal, Proof, Route, RouteStep, Waypoint
 from session.values import GameObject, Location, Observation, Proposal, TurnRecord, Verdict
-from tests.fixtures.dye_works import section_text as told
+from tests.fixtures.dye_works import section_text
 from zorkgpt.mapping.map_graph import MapGraph
 from zorkgpt.mapping.navigation import local_view, paths_from
 
@@ -214,8 +214,8 @@ def test_from_its_middle_a_route_promises_the_points_that_are_left(tmp_path: Pat
     play(manager, YARD, hall, "north")
     assert manager.known().present(None)["route"] == ("1: +20 in 1 command from here, ending with `up`",)
     assert [offer.choice for offer in manager.offers(hall)] == ["follow route 1 (+20)"]
-    assert "+20" in told(manager, hall)
-    assert "+50" not in told(manager, hall)
+    assert "+20" in section_text(manager, hall)
+    assert "+50" not in section_text(manager, hall)
 
 
 def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> None:
@@ -228,14 +228,14 @@ def test_a_route_goes_by_what_was_done_and_not_by_the_score(tmp_path: Path) -> N
     manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1))
     here = replace(HALL, score=12)
     play_on(manager, YARD, ("north", hall), ("dig", replace(YARD, score=12)), ("north", here))
-    assert told(manager, here).startswith("1: +10 in 2 turns from here")
+    assert section_text(manager, here).startswith("1: +10 in 2 turns from here")
     courses = courses_of(manager)
     assert courses.set_out(Proposal("wait", follow=1), here) == ""
     lead(courses, here, replace(LOFT, score=12))
     lead(courses, replace(LOFT, score=12), won := replace(roof, score=22))
-    assert told(courses, won) == "Route 1 was followed to its end, in 2 commands."
+    assert section_text(courses, won) == "Route 1 was followed to its end, in 2 commands."
     play(manager, won, again := replace(YARD, score=22), "down")
-    assert told(manager, again) == "", "all its points are won"
+    assert section_text(manager, again) == "", "all its points are won"
 
 
 def test_points_that_came_with_a_thing_elsewhere_are_not_promised_for_it_again(tmp_path: Path) -> None:
@@ -247,7 +247,7 @@ def test_points_that_came_with_a_thing_elsewhere_are_not_promised_for_it_again(t
     manager = manager_in(tmp_path, Route(0, Goal("score", 15), Waypoint.of(YARD), steps, 1, touched=(30,)))
     caught, here = replace(YARD, inventory=(bone,), score=5), replace(grave, score=5)
     play_on(manager, YARD, ("catch bone", caught), ("north", taken), ("drop bone", here))
-    assert told(manager, here).startswith("1: perhaps +10 in 2 turns from here")
+    assert section_text(manager, here).startswith("1: perhaps +10 in 2 turns from here")
 
 
 @pytest.mark.parametrize("goal", [Goal("score", 25), Goal("room", 4, "Roof")], ids=["for points", "to a place"])
@@ -265,7 +265,7 @@ def test_a_route_whose_last_points_or_place_were_reached_ends_with_the_points_th
     key = manager.book.routes[0].key
     here = replace(HALL, score=10)
     play_on(manager, YARD, ("fly", replace(LOFT, score=0)), ("climb", replace(roof, score=10)), ("fall", here))
-    assert told(manager, here) == "1: +10 in 1 turn from here, worked in 1 of 1 episode: 1. up (+10)"
+    assert section_text(manager, here) == "1: +10 in 1 turn from here, worked in 1 of 1 episode: 1. up (+10)"
     courses = courses_of(manager)
     assert courses.set_out(Proposal("wait", follow=1), here) == ""
     lead(courses, here, replace(LOFT, score=20))
@@ -277,10 +277,10 @@ def test_what_a_joined_route_held_there_and_the_player_does_not_is_named(tmp_pat
     knife = GameObject(30, "gutting knife", 9)
     armed, hall, loft = (replace(each, inventory=(knife,)) for each in (YARD, HALL, LOFT))
     manager = after_game(tmp_path, YARD, ("take knife", armed), ("north", hall), ("cut cord", loft))
-    assert "not held now" not in told(manager, YARD)
+    assert "not held now" not in section_text(manager, YARD)
     play(manager, YARD, HALL, "north")
-    assert "from here" in told(manager, HALL)
-    assert told(manager, HALL).endswith("; not held now: gutting knife")
+    assert "from here" in section_text(manager, HALL)
+    assert section_text(manager, HALL).endswith("; not held now: gutting knife")
 
 
 def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path: Path) -> None:
@@ -290,14 +290,14 @@ def test_what_a_joined_route_did_before_and_this_game_has_not_is_named(tmp_path:
     hall, is_open = replace(at_door, inventory=(key,)), replace(HALL, inventory=(key,), visible=unlocked)
     way = ("take key", with_key), ("north", hall), ("examine key", hall), ("unlock door with key", is_open)
     manager = after_game(tmp_path, YARD, *way, ("up", replace(LOFT, inventory=(key,))))
-    assert "not done" not in told(manager, YARD)
+    assert "not done" not in section_text(manager, YARD)
     play(manager, YARD, at_door, "north")
-    shown = told(manager, at_door)
+    shown = section_text(manager, at_door)
     assert ": 1. up (+5); " in shown
     assert shown.endswith("; not held now: key; not done in this game: unlock door with key (L2)")
     manager.reset(GameState(episode=3))
     play_on(manager, YARD, *way)
-    assert "not done" not in told(manager, is_open)
+    assert "not done" not in section_text(manager, is_open)
 
 
 def test_the_last_turns_of_an_earlier_game_count_as_played_in_their_order(manager: RouteManager) -> None:
@@ -358,7 +358,7 @@ def test_points_are_offered_as_doubtful_after_what_only_this_game_did_to_a_thing
     assert [offer.choice for offer in manager.offers(HALL) if "+5" in offer.choice] == ["follow route 3 (+5)"]
     caught, dropped = replace(HALL, inventory=(broken,)), replace(HALL, visible=(broken,))
     play_on(manager, HALL, ("shake tree", caught), ("drop egg", dropped), ("south", YARD))
-    assert told(manager, YARD).endswith("; done in this game only: shake tree (L2), drop egg (L2)")
+    assert section_text(manager, YARD).endswith("; done in this game only: shake tree (L2), drop egg (L2)")
     assert [offer.choice for offer in manager.offers(YARD) if "+5" in offer.choice] == ["follow route 3 (perhaps +5)"]
 
 
@@ -370,11 +370,11 @@ def test_points_are_doubtful_if_a_property_of_a_thing_was_set_on_the_route_only(
     loft = replace(LOFT, score=0, world_hash="warm")
     way = ("north", cold), ("set dial to warm", warm), ("up", loft)
     manager = after_game(tmp_path, YARD, *way, ("take gem", replace(loft, score=5)))
-    assert "only text" not in told(manager, YARD)
+    assert "only text" not in section_text(manager, YARD)
     now = loft if is_set else replace(loft, world_hash="cold")
     play_on(manager, YARD, ("north", cold), *way[1:2] * is_set, ("up", now))
-    assert (": perhaps +5 in 1 turn" in told(manager, now)) == (not is_set)
-    assert told(manager, now).endswith("; not done in this game: set dial to warm (L2)") == (not is_set)
+    assert (": perhaps +5 in 1 turn" in section_text(manager, now)) == (not is_set)
+    assert section_text(manager, now).endswith("; not done in this game: set dial to warm (L2)") == (not is_set)
 
 
 @pytest.mark.parametrize("score", [0, 5])
@@ -382,12 +382,12 @@ def test_a_doubtful_route_is_shown_only_if_it_wins_points(tmp_path: Path, score:
     knife = GameObject(30, "gutting knife", 9)
     armed, hall, loft = (replace(each, inventory=(knife,)) for each in (YARD, HALL, replace(LOFT, score=score)))
     manager = after_game(tmp_path, YARD, ("take knife", armed), ("north", hall), ("cut cord", loft))
-    assert "cut cord" in told(manager, YARD)
+    assert "cut cord" in section_text(manager, YARD)
     section = manager.section(YARD)
     assert section is not None
     assert section.is_of_plan, "the critic judges a command, not a route"
     play(manager, YARD, HALL, "north")
-    assert ("cut cord" in told(manager, HALL)) == (score > 0)
+    assert ("cut cord" in section_text(manager, HALL)) == (score > 0)
 
 
 def test_a_thing_that_no_tree_of_objects_shows_is_not_taken_to_be_as_it_was(tmp_path: Path) -> None:
@@ -398,10 +398,10 @@ def test_a_thing_that_no_tree_of_objects_shows_is_not_taken_to_be_as_it_was(tmp_
     way = ("north", shut), ("open window", opened), ("take rope", ready), ("in", replace(LOFT, inventory=(rope,)))
     manager = after_game(tmp_path, YARD, *way)
     play_on(manager, YARD, ("north", shut), ("take rope", with_rope))
-    assert ": perhaps +5 in 1 turn from here" in told(manager, with_rope)
-    assert told(manager, with_rope).endswith("; not done in this game: open window (L2)")
+    assert ": perhaps +5 in 1 turn from here" in section_text(manager, with_rope)
+    assert section_text(manager, with_rope).endswith("; not done in this game: open window (L2)")
     play(manager, with_rope, ready, "open window")
-    assert ": +5 in 1 turn from here" in told(manager, ready)
+    assert ": +5 in 1 turn from here" in section_text(manager, ready)
 
 
 def test_routes_are_not_offered_where_the_story_waits_for_an_answer(tmp_path: Path) -> None:
@@ -416,11 +416,25 @@ def test_routes_are_not_offered_where_the_story_waits_for_an_answer(tmp_path: Pa
 
 def test_nothing_is_said_of_what_commands_in_another_order_change(tmp_path: Path) -> None:
     manager = manager_in(tmp_path, route_to(6, "north", "wait", "open box", "take gem", "up", "pray"))
-    assert "only text: " in told(manager, YARD)
+    assert "only text: " in section_text(manager, YARD)
     manager.config = GameConfiguration(zork_game_workdir=tmp_path, routes={"shuffled": True})
     manager.reset()
-    assert "1. take gem" in told(manager, YARD)
-    assert "only text: " not in told(manager, YARD)
+    assert "1. take gem" in section_text(manager, YARD)
+    assert "only text: " not in section_text(manager, YARD)
+
+
+def test_a_route_refers_to_sections_of_the_prompt_and_is_whole_without_them(tmp_path: Path) -> None:
+    commands = [f"push {letter}" for letter in "abcdefgh"]
+    manager = manager_in(tmp_path, route_to(5, *commands))
+    whole = manager.section(YARD)
+    assert whole is not None
+    assert (whole.refers_to, whole.instead) == ((), None)
+    manager._shown_commands = lambda: {"Plan": {"the plan": commands}, "Games": {}}
+    section = manager.section(YARD)
+    assert section is not None
+    assert (section.refers_to, section.instead) == (("Plan",), whole)
+    assert "1 to 8 as in the plan (8: +5)" in section.text
+    assert "push" not in section.text
 
 
 def test_a_beginning_of_a_longer_route_is_not_among_those_that_are_shown(tmp_path: Path) -> None:
@@ -445,13 +459,13 @@ def test_a_route_is_hidden_only_by_a_shorter_one_to_the_same_goal_with_the_same_
     short, long = route_to(5, "north", "up"), route_to(5, "north", "take knife", "up")
     knife = replace(long.steps[-1], leads_to=replace(long.steps[-1].leads_to, carried=(30,)))
     richer, beginning = replace(long, steps=(*long.steps[:-1], knife)), route_to(2, "north")
-    shown = told(manager_in(tmp_path / "richer", short, richer, beginning), YARD).splitlines()
+    shown = section_text(manager_in(tmp_path / "richer", short, richer, beginning), YARD).splitlines()
     assert sorted(line[:2] for line in shown) == ["1:", "2:"]
     manager = manager_in(tmp_path / "poorer", short)
     book = replace(manager.book, routes=(*manager.book.routes, replace(long, number=2)))
     open_routes(tmp_path / "poorer").path.write_text(book.render())
     manager.reset()
-    assert [line[:2] for line in told(manager, YARD).splitlines()] == ["1:"]
+    assert [line[:2] for line in section_text(manager, YARD).splitlines()] == ["1:"]
 
 
 def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) -> None:
@@ -461,7 +475,7 @@ def test_a_route_to_a_room_is_hidden_if_a_known_way_is_as_short(tmp_path: Path) 
     ]
     learn_routes(tmp_path, *routes, rooms=(3, 4))
     manager = with_map(tmp_path, GameState(), (1, "north", 2), (2, "north", 3))
-    assert [line[:2] for line in told(manager, YARD).splitlines()] == ["2:"]
+    assert [line[:2] for line in section_text(manager, YARD).splitlines()] == ["2:"]
     assert [offer.number for offer in manager.offers(YARD)] == [1, 2]
     manager.game_state.opening_location = YARD.location
     assert re.findall(r"^Route \d+", manager.outlook(), re.MULTILINE) == ["Route 2"]
@@ -474,7 +488,7 @@ def test_a_route_is_followed_up_to_the_command_that_the_agent_names(tmp_path: Pa
     lead(courses, YARD, HALL)
     assert courses.next_proposal is None
     assert not courses.has_stopped
-    assert told(courses, HALL) == "Route 1 was followed up to `north`, in 1 command."
+    assert section_text(courses, HALL) == "Route 1 was followed up to `north`, in 1 command."
     assert manager.book.routes[0].followed == 0
 
 
@@ -503,7 +517,7 @@ def test_a_route_and_a_walk_stop_in_the_dark(tmp_path: Path) -> None:
     manager = followed(tmp_path / "route", [LIT[0], DARK])
     assert manager.next_proposal is None
     reason = "the story does not describe Cellar as it did then"
-    assert f"stopped at `down` (2 commands played): {reason}" in told(manager, DARK)
+    assert f"stopped at `down` (2 commands played): {reason}" in section_text(manager, DARK)
     walker = with_map(tmp_path / "walk", GameState(), (11, "down", 12), (12, "down", 13))
     walker._map.game_map.add_room(12, "Cellar")
     play(walker, LIT[0], LIT[1], "down")
@@ -526,7 +540,7 @@ def test_a_walk_stops_before_a_way_that_was_only_presumed_and_tries_it_if_asked_
         assert courses.next_proposal is not None
         lead(courses, before, after)
     assert courses.next_proposal is None, "the way from the loft to the attic was never walked"
-    said = told(courses, loft)
+    said = section_text(courses, loft)
     assert "`south` from L23 to L24 was never walked" in said
     assert "Not played: south." in said
     assert courses.set_out(to_attic, loft) == ""
@@ -549,7 +563,7 @@ def test_a_walk_goes_around_an_exit_that_was_refused_in_this_game_or_stops_befor
     assert courses.set_out(wish, gate) == ""
     lead(courses, gate, hall)
     assert courses.next_proposal is None
-    said = told(courses, hall)
+    said = section_text(courses, hall)
     assert '`up` from L22 to L23 led nowhere when it was last tried: "The trapdoor is shut."' in said
     assert "Not played: up. To try it, ask for go_to 23 again." in said
     assert courses.set_out(wish, hall) == "", "the player has read it"
@@ -575,7 +589,7 @@ def test_a_walk_on_foot_stops_before_a_way_that_was_only_walked_in_a_boat(tmp_pa
     assert courses.set_out(wish, rowing) == ""
     assert courses.set_out(wish, yard) == ""
     lead(courses, yard, quay)
-    assert "`east` from L22 to L23 was only walked in or on: boat. Not played: east." in told(courses, quay)
+    assert "`east` from L22 to L23 was only walked in or on: boat. Not played: east." in section_text(courses, quay)
     assert MapGraph.from_dict(graph.game_map.to_dict()).rides == {(22, "east"): "boat"}
     play(walker, quay, isle, "east")
     graph.learn(walker.game_state.turns[-1])
@@ -616,7 +630,7 @@ def test_a_sentence_that_was_never_printed_interrupts_a_route_without_a_failure(
     manager = followed(tmp_path / "new", [LIT[0], DIMS], known=known)
     assert manager.next_proposal is None
     assert manager.has_stopped
-    assert told(manager, DIMS) == (
+    assert section_text(manager, DIMS) == (
         'Route 1 was interrupted after `down` by something new: "The lantern dims a little." '
         "Not played: 3. down, 4. down."
     )
@@ -693,10 +707,10 @@ def test_points_are_doubtful_from_a_vehicle_and_without_one_if_the_route_was_pla
     at_sea = replace(HALL, inside=boat)
     manager = after_game(tmp_path, YARD, ("north", HALL), ("enter boat", at_sea), ("up", LOFT))
     play(manager, YARD, HALL, "north")
-    assert ": +5 in 2 turns from here" in told(manager, HALL)
+    assert ": +5 in 2 turns from here" in section_text(manager, HALL)
     play_on(manager, HALL, ("south", YARD), ("swim", at_sea))
-    assert ": perhaps +5 in 2 turns from here" in told(manager, at_sea)
-    assert told(manager, at_sea).endswith("; not tried in or on: boat")
+    assert ": perhaps +5 in 2 turns from here" in section_text(manager, at_sea)
+    assert section_text(manager, at_sea).endswith("; not tried in or on: boat")
     route, near = manager.book.routes[1], replace(HALL, visible=(boat,))
     assert doubts_of(route, 2, near, {(2, "enter boat"): ()}, {}) == "not tried outside: boat"
     assert doubts_of(route, 2, at_sea, {(2, "enter boat"): ()}, {}) == ""
@@ -711,12 +725,14 @@ def test_commands_of_the_plan_that_had_no_effect_at_their_place_are_named_with_t
     play(manager, yard, yard, "push bell")
     play(manager, YARD, HALL, "north")
     play(manager, hall, hall, "look")
-    assert "without effect" not in told(courses, HALL), "at another place, or to look"
+    assert "without effect" not in section_text(courses, HALL), "at another place, or to look"
     play(manager, hall, hall, "push bell")
-    assert told(courses, HALL).endswith("Of the plan's commands, without effect in this game: 3. `push bell`, turn 4.")
+    assert section_text(courses, HALL).endswith(
+        "Of the plan's commands, without effect in this game: 3. `push bell`, turn 4."
+    )
     play(manager, hall, replace(hall, state_hash="0000000b"), "push bell")
     play(manager, hall, hall, "push bell")
-    assert "without effect" not in told(courses, HALL), "something out of sight may have changed once"
+    assert "without effect" not in section_text(courses, HALL), "something out of sight may have changed once"
 
 
 @pytest.mark.parametrize(
@@ -727,9 +743,9 @@ def test_the_plan_is_offered_with_a_doubt_while_the_story_waits(tmp_path: Path, 
     courses = courses_of(manager)
     courses._planned = lambda: ("north", "up")
     play(manager, YARD, HALL, "north")
-    assert told(courses, HALL) == "`follow` 0 goes on with the plan: its command 2, `up`."
+    assert section_text(courses, HALL) == "`follow` 0 goes on with the plan: its command 2, `up`."
     play(manager, HALL, asked, "ask bell")
-    assert told(courses, asked).endswith(f"its command 2, `up` (the story waits for {what}).")
+    assert section_text(courses, asked).endswith(f"its command 2, `up` (the story waits for {what}).")
 
 
 def test_the_plan_is_offered_with_a_doubt_while_the_location_is_not_known(tmp_path: Path) -> None:
@@ -737,7 +753,7 @@ def test_the_plan_is_offered_with_a_doubt_while_the_location_is_not_known(tmp_pa
     courses = courses_of(manager)
     courses._planned = lambda: ("north", "up")
     play(manager, YARD, away := replace(HALL, location=None), "north")
-    assert told(courses, away) == "`follow` 0 goes on with the plan: its command 2, `up` (place unknown)."
+    assert section_text(courses, away) == "`follow` 0 goes on with the plan: its command 2, `up` (place unknown)."
 
 
 def test_the_plan_is_offered_with_the_thing_that_its_command_took_away_and_the_player_does_not_carry(
@@ -749,6 +765,6 @@ def test_the_plan_is_offered_with_the_thing_that_its_command_took_away_and_the_p
     courses = courses_of(manager)
     courses._planned = lambda: ("north", "drop lamp")
     play(manager, YARD, HALL, "north")
-    assert told(courses, HALL).endswith("its command 2, `drop lamp` (not carried now: lamp).")
+    assert section_text(courses, HALL).endswith("its command 2, `drop lamp` (not carried now: lamp).")
     play(manager, HALL, laden, "dig")
-    assert told(courses, laden).endswith("its command 2, `drop lamp`.")
+    assert section_text(courses, laden).endswith("its command 2, `drop lamp`.")

@@ -319,10 +319,10 @@ def test_a_line_of_a_route_has_every_command_or_its_numbers_in_the_plan_or_a_gam
     commands: list[str], plan: list[str], game: list[str], done: int
 ) -> None:
     shown, above = route("".join(["a", "b", "c", *commands])), {"the plan": plan, "episode 1": game}
-    assert read_back(route_line(shown, done, above=above), above) == [*shown.commands[done:]]
+    assert read_back(route_line(shown, done, shown_commands=above), above) == [*shown.commands[done:]]
 
 
-def test_commands_that_stand_above_are_referred_to_with_their_points() -> None:
+def test_commands_that_the_prompt_has_are_replaced_by_references_with_their_points() -> None:
     scores = [0, *[5] * 8, 15]
     steps = [RouteStep(letter, Waypoint(1, "Yard", score)) for letter, score in zip("abcdefghij", scores, strict=True)]
     goal = replace(route("abcdefghij"), steps=tuple(steps))
@@ -334,7 +334,7 @@ def test_commands_that_stand_above_are_referred_to_with_their_points() -> None:
     assert ": 1. a, 2 to 10 as 3 to 11 of the plan (2: +5, 10: +10)" in line("xybcdefghij")
     assert ": 1 to 10 as in episode 3 (2: +5, 10: +10)" in line("abcdefghi", "abcdefghij")
     assert ": 1. a, 2. b (+5), 3. c, 4. d, 5. e, 6. f, 7. g, 8. h, 9. i, 10. j (+10)" in line("abcdxefghij")
-    assert ": 1 to 8 as 3 to 10 of the plan (8: +10)" in route_line(goal, 2, above={"the plan": "abcdefghij"})
+    assert ": 1 to 8 as 3 to 10 of the plan (8: +10)" in route_line(goal, 2, shown_commands={"the plan": "abcdefghij"})
 
 
 def test_whole_routes_give_way_and_their_number_is_shown() -> None:

@@ -105,7 +105,7 @@ def test_a_game_that_lost_points_is_no_better_than_at_its_end_and_says_so() -> N
     turns = (PlayedTurn(1, "take lamp", "Taken.", change=6), PlayedTurn(2, "jump", "Ouch.", change=-1))
     dropped = Game(2, 6, "Mud.", turns)
     assert [each.episode for each in file_of(game(1, 6), dropped).shown_before(3)] == [1, 2]
-    text = games_text([dropped, game(4, 5)], 20_000)
+    text = games_text([dropped, game(4, 5)], 20_000).text
     assert text.startswith("Episode 2, the best, 5 points at its end (6 at most):")
 
 
@@ -117,7 +117,7 @@ def test_a_game_begins_a_new_paragraph_below_what_people_wrote() -> None:
 def test_turns_that_another_shown_game_has_refer_to_it() -> None:
     best = game(3, 45, *"abcdefgh")
     latest = game(5, 40, *"xabcdeyfgz")
-    text = games_text([best, latest], 20_000)
+    text = games_text([best, latest], 20_000).text
     assert text.startswith("Episode 3, the best, 45 points:\n\nStart:\nCauseway\nMud.\n\nTurn 1: a\na!")
     latest_text = text.partition("Episode 5, the latest, 40 points:\n\n")[2]
     assert latest_text == (
@@ -138,7 +138,7 @@ def test_a_line_that_the_other_shown_game_has_whole_refers_to_it(characters: int
             (4, 0, "up", f"A wall.\n{start}", more),
         )
     )
-    text = games_text([best, latest], characters)
+    text = games_text([best, latest], characters).text
     assert [text.count(line) for line in (yard, start)] == [1, 1]
     assert "The stone causeway runs out from the… [line as in episode 3, the start]" in text
     assert "A flagged yard on top of the rock, and… [line as in episode 3, turn 1]" in text
@@ -155,21 +155,21 @@ def test_the_screens_of_a_menu_in_an_earlier_game_are_shown_by_their_keys_and_it
     turns = (PlayedTurn(1, "about", fruit), *visit, PlayedTurn(7, "wait", "Time passes."))
     file = file_of(Game(1, 0, "Mud.", turns))
     assert parse_transcripts(file.render()).games[0].turns == turns
-    assert games_text(file.games, 9000).partition("Turn 1: ")[2] == (
+    assert games_text(file.games, 9000).text.partition("Turn 1: ")[2] == (
         f"about\n{fruit}\n\nTurns 2-3: menu, 2 keys: n; return\n\nTurn 4: p\n{page}\n\n"
         f"Turn 5: menu, 1 key: space\n\nTurn 6: q\n{hall}\n\nTurn 7: wait\nTime passes."
     )
 
 
 def test_no_game_is_the_best_if_no_score_is_known() -> None:
-    text = games_text([game(2, None, "a"), game(1, None, "b")], 20_000)
+    text = games_text([game(2, None, "a"), game(1, None, "b")], 20_000).text
     assert re.findall("^Episode.*", text, re.MULTILINE) == ["Episode 2, the latest:", "Episode 1, an earlier one:"]
 
 
 @pytest.mark.parametrize("characters", [2000, 8000])
 def test_games_are_condensed_to_their_room(characters: int) -> None:
     games = [game(episode, episode, *(f"{'read' * 9} {episode} {n}" for n in range(200))) for episode in (2, 1)]
-    text = games_text(games, characters)
+    text = games_text(games, characters).text
     assert characters * 0.4 < len(text) <= characters
     assert "commands only (texts left out for want of room)" in text
-    assert games_text(games[:1], 100_000).startswith("Episode 2, 2 points:\n\nStart:")
+    assert games_text(games[:1], 100_000).text.startswith("Episode 2, 2 points:\n\nStart:")
