@@ -186,9 +186,10 @@ class Expectations:
         return f"L{place.num} {place.label}" if is_shared else place.label
 
     def _tried_out(self, record: TurnRecord, course: Course) -> str:
-        """Return that a command won points, or that the latest ones took no turn of the story; otherwise ""."""
-        if course.stop_at == "place" and (record.score_change or 0) > 0:
-            return f"it won {counted(record.score_change or 0, 'point')}"
+        """Return that a command won points, for ``place``, or that the latest took no turn of the story; else ""."""
+        gained = record.score_change or 0
+        if course.stop_at == "place" and gained > 0:
+            return f"it won {counted(gained, 'point')}"
         latest = self._state.turns[-min(MOST_REFUSED, course.done + 1) :]
         if len(latest) < MOST_REFUSED or not all(turn.took_no_turn for turn in latest):
             return ""

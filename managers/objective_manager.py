@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -405,4 +406,7 @@ class ObjectiveManager(BaseManager):
 
 def _with_place(text: str, location_id: int | None) -> str:
     """Return the text with the location's id, which it contains once."""
-    return text if not text or location_id in {None, *numbers_named(text)} else f"{text} (Location {location_id})"
+    named = location_id is None or re.search(
+        rf"\b(?:L|location #?){location_id}\b|\({location_id}\)", text, re.IGNORECASE
+    )
+    return text if not text or named else f"{text} (Location {location_id})"

@@ -34,7 +34,7 @@ class Walked:
     leads_to: the location ids to which a command has led; several rooms may share the id at which it was played
     pairs: commands that were played one directly after the other
     is_whole: all that was played is known, so that what is missing was never played
-    won_after: how often a command that won points had been played at its place before, as a move with success
+    won_after: how often a command that won points had been played at its place before, without moves that failed
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)

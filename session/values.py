@@ -445,7 +445,7 @@ class TurnRecord:
 
     @property
     def changed_unseen(self) -> bool:
-        """Whether a property of an object changed, and no object's place or attributes, as of a dial that is set."""
+        """Whether properties of objects changed, but no places and attributes, as of a dial; false if it is unknown."""
         before, after = self.before, self.after
         is_same = (before.parents, before.attributes_hash) == (after.parents, after.attributes_hash)
         return is_same and "" not in (before.world_hash, after.world_hash) and before.world_hash != after.world_hash

@@ -188,7 +188,7 @@ def test_a_session_is_played_turn_by_turn_with_what_was_learned_as_values() -> N
         assert second is not None
         assert second.map.exits[32] == {"north": 35}
         assert second.map.way(46, 32) == ("south", "south")
-        assert second.map.presumed == {32: {}, 35: {"south": 32}, 46: {"south": 35}}, "no exit is missing"
+        assert second.map.presumed == {32: {}, 35: {"south": 32}, 46: {"south": 35}}, "every location has an entry"
         assert "There is a house." in second.prompt
         assert "1. Mind the otter" in second.prompt
         back = session.go_to(32)

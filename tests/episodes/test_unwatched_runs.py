@@ -80,9 +80,9 @@ def test_a_corrupt_map_is_one_line_on_the_screen_and_every_line_of_json_output_i
     result = ran(tmp_path, '"$@"', "--max-turns", "1", "--json")
     shown: list[dict[str, Any]] = [json.loads(line) for line in result.stdout.splitlines()]
     assert shown[0]["kind"] == "run_started"
-    (told,) = result.stderr.splitlines()
-    assert "map_state.json is now map_state.json.corrupt" in told
-    assert told.endswith(
+    (line,) = result.stderr.splitlines()
+    assert "map_state.json is now map_state.json.corrupt" in line
+    assert line.endswith(
         "map_state.json.corrupt.backup is the version before: to use it, copy it to map_state.json now"
     )
     assert (tmp_path / "work" / "map_state.json.corrupt.backup").read_text() == '{"rooms": {}}'

@@ -168,6 +168,16 @@ def test_objectives_are_not_asked_about_while_the_commands_of_the_plan_are_playe
     assert (len(play.llm.calls), play.manager.asked_turn) == (1, 21)
 
 
+@pytest.mark.parametrize("named", ["L31", "Location 31", "location #31", "the vats (31)"])
+def test_a_location_that_an_objective_names_is_not_added(tmp_path: Path, named: str) -> None:
+    texts = [f"Dye at {named}", "Come at 31 minutes past one"]
+    answer = {"objectives": [{"text": text, "location_id": VATS.num} for text in texts]}
+    play = ObjectivePlay(tmp_path, [answer])
+    play.map.game_map.add_room(VATS.num)
+    play.wait_until(20)
+    assert play.texts == [texts[0], f"{texts[1]} (Location 31)"]
+
+
 def test_a_location_is_known_from_the_map_or_from_memories(tmp_path: Path) -> None:
     answer = {"objectives": [{"text": "Dye", "location_id": number} for number in (VATS.num, LOFT.num, 50)]}
     play = ObjectivePlay(tmp_path, [answer], memories=Memories({LOFT.num: []}, {50: []}))
