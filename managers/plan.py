@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from itertools import product, zip_longest
+from itertools import product, takewhile, zip_longest
 
 from session.commands import passes_time, perceives, plain_command
 from session.text import counted, one_line
@@ -35,12 +35,21 @@ class Walked:
     pairs: commands that were played one directly after the other
     is_whole: all that was played is known, so that what is missing was never played
     won_after: how often a command that won points had been played at its place before, without moves that failed
+    games: the plain commands of each known game, in order, each with the points that it won or lost
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
     pairs: AbstractSet[tuple[Played, Played]] = frozenset()
     is_whole: bool = True
     won_after: Mapping[Played, int] = field(default_factory=dict)
+    games: Sequence[Sequence[tuple[str, int]]] = ()
+
+    def seen_points(self, commands: Sequence[str]) -> list[int]:
+        """Return what each of these commands won or lost in the game that begins with most of them; no more of them."""
+        beginnings = (
+            [change for _, (_, change) in takewhile(_is_same, zip(commands, game, strict=False))] for game in self.games
+        )
+        return max(beginnings, key=len, default=[])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +85,8 @@ class Progress:
 def commands_line(commands: Sequence[str], start: int | None, walked: Walked, points: Mapping[Played, int]) -> str:
     """Return the line of the plan's commands, with their points and the numbers of those that are in doubt.
 
-    Points from the first one on that was not played so are expected, not seen.
+    Points from the first one on that was not played so are expected, not seen. The beginning of a known game won what
+    it won there.
 
     start: the location id at the opening
     points: what commands won
@@ -89,12 +99,18 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     steps = steps_of(commands, start, walked)
     times = Counter(each for step in steps for each in step.played)
     before_it = {each: min(walked.won_after.get(each, 0), times[each] - 1) for each in times}
+    seen = walked.seen_points([step.command for step in steps])
     for number, (command, step) in enumerate(zip(commands, steps, strict=True), start=1):
-        due = [each for each in step.played if each in points.keys() - won and before_it[each] <= 0]
-        gain, played = (points[due[0]], due[0]) if due else (0, None)
+        due = [each for each in step.played if each in points.keys() - won]
+        if number <= len(seen):
+            gain = max(seen[number - 1], 0)
+            due = due if gain else []
+        else:
+            due = [each for each in due if before_it[each] <= 0]
+            gain = points[due[0]] if due else 0
         total += gain
         before_it.update({each: before_it[each] - 1 for each in step.played})
-        won.update([played] if played else [])
+        won.update(due[:1])
         if doubt := _doubt_about(step, before, walked):
             doubts[doubt].append(number)
         is_expected = any(doubts.values())
@@ -107,6 +123,10 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     marked = f" ({number_of} expected, not seen in this order)" if expected else ""
     head = "; ".join([f"{counted(len(commands), 'command')}, {counted(total, 'point')}{marked}", *remarks])
     return f"{PREFIX}{head}: {', '.join(numbered)}"
+
+
+def _is_same(pair: tuple[str, tuple[str, int]]) -> bool:
+    return pair[0] == pair[1][0]
 
 
 def _doubt_about(step: PlannedStep, before: Sequence[Played], walked: Walked) -> str:

@@ -132,6 +132,15 @@ def test_points_belong_to_the_command_of_several_alike_at_which_a_game_won_them(
     assert line.count("+") == 1
 
 
+def test_the_beginning_of_a_known_game_won_its_points_where_it_won_them() -> None:
+    game = [("up", 1), ("west", 0), ("up", 0), ("east", -1), ("up", 5)]
+    walked = replace(STAIRS, games=[[("up", 0)], game])
+    line = commands_line(["up", "west", "up", "east", "up", "open door"], 4, walked, {(4, "up"): 1, (5, "up"): 5})
+    assert line.startswith("Commands: 6 commands, 6 points: 1. up (+1, 1 so far), 2. west, 3. up, 4. east, 5. up (+5,")
+    other = commands_line(["up", "west", "up", "open door"], 4, walked, {(5, "up"): 5})
+    assert "+5" not in other, "what this game did not win there it does not win"
+
+
 def test_a_command_is_no_guess_if_its_place_is_unknown_and_it_was_played_somewhere() -> None:
     line = commands_line(["jump", "up", "east", "sing"], 1, STAIRS, {})
     told = "commands 1, 4 never played there; commands 2 to 3 played elsewhere, here at an unknown place: "
