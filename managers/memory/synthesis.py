@@ -10,6 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator, model_validator
@@ -18,7 +19,7 @@ from managers.memory.document import Revision, stands
 from managers.memory.outcome import ActionOutcome, names
 from session.knowledge import Source
 from session.memory import DEFAULT_CATEGORY, Memory, MemoryStatus, MemorySynthesisResponse, Persistence
-from session.text import one_line
+from session.text import one_line, text_key
 from session.values import Location, TurnRecord
 from zorkgpt.llm.language_model import at_most
 
@@ -177,6 +178,16 @@ class VisitNews:
         is_shown = not arrival or (was_shown(title, text, arrival) and not is_found)
         return "core" if is_of_arrival and is_shown else "permanent"
 
+    def _title_of(self, named: str) -> str:
+        """Return the title of the memory that an answer names, often with the colon and the text that follow it."""
+        memories = chain(self.memories, *self.elsewhere.values())
+        titles = [memory.title for memory in memories if not memory.is_given_up]
+        if text_key(named) in map(text_key, titles):
+            return named
+        return max(
+            (each for each in titles if text_key(named).startswith(f"{text_key(each)}:")), key=len, default=named
+        )
+
     def revisions(self, answer: VisitMemory, episode: int) -> tuple[Revision, ...]:
         """Return the changes of the answer: at its location, then at others, where a superseded one is invalidated."""
         here, place, turn = self.here, self._place(answer), self.outcomes[-1].record.turn
@@ -184,8 +195,8 @@ class VisitNews:
             location_id=place,
             location_name=here.name if place == here.num else self.rooms[place],
             new=self._memory(answer, episode) if answer.should_remember else None,
-            superseded=tuple(sorted(answer.supersedes_memory_titles)),
-            invalidated=tuple(sorted(answer.invalidate_memory_titles)),
+            superseded=tuple(sorted(map(self._title_of, answer.supersedes_memory_titles))),
+            invalidated=tuple(sorted(map(self._title_of, answer.invalidate_memory_titles))),
             reason=answer.invalidation_reason or "",
             turn=turn,
         )

@@ -651,6 +651,11 @@ class TestAnswers:
         assert titles(play.manager.memory_cache) == ["New"]
         assert [kept.superseded_by for kept in play.manager.memory_cache[31]] == ["New", "INVALIDATED", None]
 
+    def test_a_title_may_be_named_with_its_text(self, tmp_path: Path) -> None:
+        new = learned("Old", supersedes_memory_titles=["Old: It is"], invalidate_memory_titles=["Vat: RED: It may"])
+        play = answered(tmp_path, {**new, "invalidation_reason": "no"}, known=("Old", "Vat", "Vat: red", "Other"))
+        assert titles(play.manager.memory_cache) == ["Vat", "Other", "Old"]
+
     @pytest.mark.parametrize("answer", [{"should_remember": False}, learned("Old")])
     def test_titles_are_invalidated_even_without_a_new_memory(self, tmp_path: Path, answer: dict[str, object]) -> None:
         doubted = {**answer, "invalidate_memory_titles": ["False"], "invalidation_reason": "it broke"}
