@@ -148,11 +148,14 @@ class Ahead(BaseManager):
             paths = seen_paths(self._map.game_map, observation.location.num)
         near: list[str] = []
         far: list[str] = []
+        before: dict[bool, Path | None] = {}
         leg = self._next_leg([points.place for points in known.values()], observation.location_id)
         for points in known.values():
             path = paths.get(points.place or 0)
-            line = self._line_of(points, path, leg.pop(points.place or 0, ""))
-            (near if path is None or path.moves < left else far).append(line)
+            is_near = path is None or path.moves < left
+            line = self._line_of(points, path, leg.pop(points.place or 0, ""), before.get(is_near))
+            (near if is_near else far).append(line)
+            before[is_near] = path
         lines = _first(near, "")
         lines += _first(far, f"Too far for {counted(left, 'turn')}: ")
         lost = [turn for turn in scored if turn not in done] if done else []
@@ -201,9 +204,9 @@ class Ahead(BaseManager):
             return {}
         return {second: f" ({_distance(seen_paths(self._map.game_map, first).get(second))} from L{first})"}
 
-    def _line_of(self, points: _Points, path: Path | None, leg: str = "") -> str:
+    def _line_of(self, points: _Points, path: Path | None, leg: str = "", before: Path | None = None) -> str:
         place = "an unknown place" if points.place is None else f"L{points.place}"
-        distance = "" if self._map is None else f", {_distance(path)}{leg}"
+        distance = "" if self._map is None else f", {_distance(path, before)}{leg}"
         tries = self.game_state.tries.of(points.place, points.command)
         when = f"turn {tries[-1].turn}" if tries else self._in_vain.get((points.place, points.command), "")
         in_vain = f" (no point in {when})" if when and points.change > 0 else ""
@@ -349,10 +352,12 @@ class MemoriesAhead(BaseManager):
         return {"type": "memories_ahead", "state": {}, "metrics": {}}
 
 
-def _distance(path: Path | None) -> str:
+def _distance(path: Path | None, before: Path | None = None) -> str:
+    """Return the number of moves. ``before``: the path before it in the list."""
     if path is None:
         return "no way known"
-    return f"{counted(path.moves, 'move')}{path.doubts}" if path.moves else "here"
+    doubts = path.doubts(before.unsure if before else "")
+    return f"{counted(path.moves, 'move')}{doubts}" if path.moves else "here"
 
 
 def _first(items: Sequence[str], title: str) -> list[str]:

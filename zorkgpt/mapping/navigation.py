@@ -110,6 +110,7 @@ def _there(
 
     mark: before the untried exits
     """
+    unsure = ""
     for room in rooms:
         plain, read, ended = ("", "", "") if room in shown else _untried_exits(graph, room)
         untried = [*filter(None, (f"{mark}{plain}" if plain else "", read, ended))]
@@ -118,13 +119,14 @@ def _there(
         if len(exits) > FARTHEST_SHOWN - SHORTEST_ITEM:
             exits = ", ".join([*untried, *_refusals(graph, room, among, with_words=False)])
         name = f"L{room}" if room in shown else _label(graph, room)
-        yield f"{name} ({_distance(paths, room)}){f': {exits}' if exits else ''}"
+        yield f"{name} ({_distance(paths, room, unsure)}){f': {exits}' if exits else ''}"
+        unsure = paths[room].unsure if room in paths else ""
 
 
-def _distance(paths: Mapping[int, Path], room: int) -> str:
-    """Return the number of moves, with a mark if not all of them were walked."""
+def _distance(paths: Mapping[int, Path], room: int, unsure: str = "") -> str:
+    """Return the number of moves, with a mark if not all of them were walked. ``unsure``: of the path before it."""
     path = paths.get(room)
-    return "no way known" if path is None else f"{path.moves}{path.doubts}"
+    return "no way known" if path is None else f"{path.moves}{path.doubts(unsure)}"
 
 
 def _label(graph: MapGraph, room: int) -> str:
@@ -249,11 +251,14 @@ class Path(NamedTuple):
     backs: int = 0
     unsure: str = ""
 
-    @property
-    def doubts(self) -> str:
-        """The marks of what is not certain about the path, each after a comma."""
+    def doubts(self, before: str = "") -> str:
+        """Return the marks of what is not certain about the path, each after a comma.
+
+        before: ``unsure`` of the path before it in a list
+        """
         number = "" if self.backs == self.moves else f"{self.backs} "
-        return f"{f', {number}back?' if self.backs else ''}{f', {self.unsure}' if self.unsure else ''}"
+        unsure = "likewise" if self.unsure == before else self.unsure
+        return f"{f', {number}back?' if self.backs else ''}{f', {unsure}' if self.unsure else ''}"
 
     @property
     def commands(self) -> tuple[str, ...]:

@@ -157,7 +157,7 @@ def test_points_where_the_story_once_carried_the_player_have_that_distance(games
     once = "wait carried you once"
     assert games.ahead_of == [
         f"+15 dip banner in vat, L31, 1 move, {once}",
-        f"+5 ring bell, L{LOFT.num}, 2 moves, {once} (1 move from L31)",
+        f"+5 ring bell, L{LOFT.num}, 2 moves, likewise (1 move from L31)",
     ]
 
 

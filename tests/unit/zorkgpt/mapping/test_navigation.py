@@ -58,7 +58,7 @@ def test_a_door_that_was_locked_is_presumed_to_lead_back_once_the_player_came_fr
     assert "east (blocked at first: It is locked.) -> L627 Location #627 (back?)" in local_view(graph, 105, 1)
     path = shortest_path(graph, 105, 627)
     assert path is not None
-    assert (path.commands, path.doubts) == (("east",), ", east blocked at first")
+    assert (path.commands, path.doubts()) == (("east",), ", east blocked at first")
     graph.record_refusal(105, "east", "It is locked again.")
     graph.add_connection(627, "west", 105)
     assert "east (It is locked again.)" in local_view(graph, 105, 1), "a later walk from there shows nothing new"
@@ -265,6 +265,10 @@ def test_a_distance_through_a_way_that_was_blocked_at_first_says_so_until_it_is_
     assert untried_from(graph, 1).endswith("L3 Location #3 (2, north blocked at first): up"), "in the next game"
     graph.begin_game()
     assert local_view(graph, 1, 1).endswith("L3 Location #3 (2, north blocked at first): up")
+    graph.add_connection(3, "down", 4)
+    graph.add_exits(4, ["down"])
+    both = "L3 Location #3 (2, north blocked at first): up; L4 Location #4 (3, likewise): down"
+    assert local_view(graph, 1, 1).endswith(both), "the same words once in a list"
 
 
 def test_an_exit_for_which_the_story_asks_a_question_did_not_lead_nowhere() -> None:
