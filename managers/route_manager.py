@@ -202,7 +202,7 @@ class RouteManager(BaseManager):
         if record.after.refusal is None:
             self._done.append(done)
             self._times[done] += record.moved or not self.movements.is_direction(done[1])
-            if record.did_something or record.changed_unseen:
+            if self._trail.has_changed:
                 self._changed[done] = self._changed.get(done, frozenset()) | touched
             if record.after.location is not None and not record.after.died:
                 self._led.append((done, record.after.location.num))

@@ -112,7 +112,7 @@ class Waypoint:
 class RouteStep:
     """A command of a route and its result.
 
-    only_text: when it was played, the story answered and nothing changed (``did_something``, ``changed_unseen``)
+    only_text: when it was played, the story answered and nothing changed, but for what changes by itself
     """
 
     command: str

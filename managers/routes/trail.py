@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import NamedTuple
 
 from managers.routes.document import Effect, held_key
-from session.commands import is_waiting, plain_command, referred_to
+from session.commands import is_waiting, passes_time, perceives, plain_command, referred_to
 from session.route import Goal, Route, RouteStep, Waypoint, loss_after, mark_of, standings, touched_in
 from session.text import asks, one_line, sentences_of
 from session.values import Observation, TurnRecord, died_in_vain
@@ -47,6 +47,7 @@ class Trail:
 
     held, held_words: the things that the player has had in this episode, by number, and the words of their names
     tried, said, fatal, deaths, visits, effects: of this episode, as in ``RouteBook``; commands of routes are not tried
+    has_changed: whether the latest command changed anything, without properties that change by themselves
     """
 
     def __init__(self) -> None:
@@ -57,7 +58,7 @@ class Trail:
         self._goals: list[tuple[int, Goal]] = []
         self._best: int | None = None
         self._met: set[tuple[str, int]] = set()
-        self._is_over = False
+        self._is_over = self._ticks = self.has_changed = False
         self.held: dict[int, str] = {}
         self.held_words: set[str] = set()
         self.tried: dict[int, Counter[str]] = {}
@@ -70,6 +71,7 @@ class Trail:
     def add(self, record: TurnRecord) -> frozenset[int]:
         """Add a turn, note what was reached in it, and return the things that were visibly moved or changed."""
         touched = touched_in([record.before, record.after], [record.action])
+        self.has_changed = self._changes(record)
         if not self._moments:
             self._moments.append(record.before)
             self._reached(record.before)
@@ -103,11 +105,23 @@ class Trail:
         is_question = after.awaits_answer or (asks(after.text) and not after.awaits_key)
         is_new = exchange not in self._answers and (took_a_turn or is_question)
         may_be_idle = not (is_new or is_waiting(exchange[0]))
-        only_text = after.noticed is not None and not (record.did_something or record.changed_unseen)
+        only_text = after.noticed is not None and not self.has_changed
         self._steps.append(_PlayedStep(record.action, _was_not_carried_out(record), may_be_idle, only_text))
         self._answers.add(exchange)
         self._goals += [(len(self._steps), goal) for goal in self._reached(after)]
         return touched
+
+    def _changes(self, record: TurnRecord) -> bool:
+        """Return whether the command changed anything.
+
+        Properties that changed when the player last only looked or waited, as of a lamp that burns down, change by
+        themselves, so that a property alone says nothing then.
+        """
+        command = plain_command(record.action)
+        only_looks = passes_time(command) or perceives(command)
+        if only_looks:
+            self._ticks = record.changed_unseen
+        return record.did_something or (record.changed_unseen and not (only_looks or self._ticks))
 
     def has_reached(self, goal: Goal) -> bool:
         """Return whether the room or the thing was reached in this episode."""

@@ -364,6 +364,16 @@ def test_points_are_offered_as_doubtful_after_what_only_this_game_did_to_a_thing
     assert [offer.choice for offer in manager.offers(YARD) if "+5" in offer.choice] == ["follow route 3 (perhaps +5)"]
 
 
+@pytest.mark.parametrize("ticks", [False, True])
+def test_a_property_that_changes_by_itself_is_no_effect_of_a_command(tmp_path: Path, *, ticks: bool) -> None:
+    hall, loft = ([replace(each, score=0, world_hash=str(at * ticks)) for at in range(6)] for each in (HALL, LOFT))
+    way = ("north", hall[1]), ("examine lamp", hall[2]), ("push wall", hall[3]), ("up", loft[4])
+    manager = after_game(tmp_path, YARD, *way, ("take gem", replace(loft[5], score=5)))
+    assert section_text(manager, YARD).endswith("; only text: 2, 3")
+    play_on(manager, YARD, *way[:2], ("up", loft[3]))
+    assert ": +5 in 1 turn from here" in section_text(manager, loft[3]), "not: not done in this game: push wall"
+
+
 @pytest.mark.parametrize("is_set", [False, True])
 def test_points_are_doubtful_if_a_property_of_a_thing_was_set_on_the_route_only(
     tmp_path: Path, *, is_set: bool
