@@ -186,9 +186,12 @@ class Expectations:
         return f"L{place.num} {place.label}" if is_shared else place.label
 
     def _tried_out(self, record: TurnRecord, course: Course) -> str:
-        """Return that a command won points, for ``place``, or that the latest took no turn of the story; else ""."""
+        """Return that a command won points, for ``place``, or that the latest took no turn of the story; else "".
+
+        The points that it won here in an earlier game are expected.
+        """
         gained = record.score_change or 0
-        if course.stop_at == "place" and gained > 0:
+        if course.stop_at == "place" and gained > 0 and gained not in self._won_before(record):
             return f"it won {counted(gained, 'point')}"
         latest = self._state.turns[-min(MOST_REFUSED, course.done + 1) :]
         if len(latest) < MOST_REFUSED or not all(turn.took_no_turn for turn in latest):
@@ -315,6 +318,11 @@ class Expectations:
         words = set(re.findall(r"[\w'-]+", text.lower()))
         return [thing for thing in new if not words.isdisjoint(thing.words)]
 
+    def _won_before(self, record: TurnRecord) -> set[int]:
+        """Return the points that the command won here in earlier games."""
+        here, before = record.before.location_id, self._before.get(plain_command(record.action), ())
+        return {turn.change for at, _, turn, _ in before if at == here and turn.change > 0}
+
     def _points_missed(self, record: TurnRecord) -> str:
         """Return that points were lost, or that none were won in this game as here in an earlier one; "" otherwise."""
         here, command = record.before.location_id, plain_command(record.action)
@@ -322,9 +330,8 @@ class Expectations:
             return f"your score fell by {-record.score_change}"
         if record.score_change is None or record.score_change > 0 or record.moved:
             return ""
-        has_won = any(at == here and turn.change > 0 for at, _, turn, _ in self._before.get(command, ()))
         again = (turn for turn in self._state.scored if turn.before.location_id == here)
-        is_missed = has_won and command not in (plain_command(turn.action) for turn in again)
+        is_missed = self._won_before(record) and command not in (plain_command(turn.action) for turn in again)
         return "it won no point, though it did here in an earlier game" if is_missed else ""
 
     def _named(self, record: TurnRecord) -> frozenset[int]:

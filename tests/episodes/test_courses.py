@@ -669,6 +669,18 @@ def test_points_that_a_command_won_before_and_does_not_win_now_stop_a_course(tmp
         assert ("it won no point, though it did here in an earlier game" in course) == is_stopped
 
 
+@pytest.mark.parametrize(("score", "is_stopped"), [(5, False), (10, True)])
+def test_points_that_a_command_won_before_stop_no_course_that_tries_things_out(
+    tmp_path: Path, score: int, *, is_stopped: bool
+) -> None:
+    won = replace(TAKEN, text="The miller nods.", score=5)
+    other = {**ROUTINE, "ask miller": replace(won, text="The miller laughs.", score=score)}
+    answer = {**routine("take rope", "ask miller", "read rope"), "stop_at": "place"}
+    model = answering(*typed("take rope", "ask miller", "wait", "wait"), answer)
+    run = play_mill(tmp_path, model, {**ROUTINE, "ask miller": won}, other, max_turns_per_episode=4)
+    assert (sources(run)[-1] != ("read rope", "then")) == is_stopped
+
+
 @pytest.mark.parametrize("is_known", [False, True], ids=["new in any game", "printed in an earlier game"])
 def test_what_comes_into_sight_while_the_player_waits_stops_a_course_once(tmp_path: Path, *, is_known: bool) -> None:
     falls = replace(TAKEN, text="A brass key falls from the chute.", visible=(KEY,), state_hash="d")
