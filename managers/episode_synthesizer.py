@@ -269,7 +269,8 @@ class EpisodeSynthesizer(BaseManager):
         in_vain = self.in_vain()
         points = {each.played: each.change for each in scored if each.played not in in_vain}
         walked = self._routes.walked() if self._routes else Walked(is_whole=False)
-        return commands_line(commands, self.game_state.opening_id, walked, points)
+        games = self._routes.games_played() if self._routes else ()
+        return commands_line(commands, self.game_state.opening_id, walked, points, games)
 
     @override
     def get_status(self) -> ManagerStatus:

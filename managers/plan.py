@@ -35,21 +35,12 @@ class Walked:
     pairs: commands that were played one directly after the other
     is_whole: all that was played is known, so that what is missing was never played
     won_after: how often a command that won points had been played at its place before, without moves that failed
-    games: the plain commands of each known game, in order, each with the points that it won or lost
     """
 
     leads_to: Mapping[Played, Collection[int]] = field(default_factory=dict)
     pairs: AbstractSet[tuple[Played, Played]] = frozenset()
     is_whole: bool = True
     won_after: Mapping[Played, int] = field(default_factory=dict)
-    games: Sequence[Sequence[tuple[str, int]]] = ()
-
-    def seen_points(self, commands: Sequence[str]) -> list[int]:
-        """Return what each of these commands won or lost in the game that begins with most of them; no more of them."""
-        beginnings = (
-            [change for _, (_, change) in takewhile(_is_same, zip(commands, game, strict=False))] for game in self.games
-        )
-        return max(beginnings, key=len, default=[])
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +73,13 @@ class Progress:
     at: int = 0
 
 
-def commands_line(commands: Sequence[str], start: int | None, walked: Walked, points: Mapping[Played, int]) -> str:
+def commands_line(
+    commands: Sequence[str],
+    start: int | None,
+    walked: Walked,
+    points: Mapping[Played, int],
+    games: Iterable[Sequence[tuple[str, int]]] = (),
+) -> str:
     """Return the line of the plan's commands, with their points and the numbers of those that are in doubt.
 
     Points from the first one on that was not played so are expected, not seen. The beginning of a known game won what
@@ -90,6 +87,7 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
 
     start: the location id at the opening
     points: what commands won
+    games: the plain commands of each known game, in order, each with the points that it won or lost
     """
     before: list[Played] = []
     total, expected = 0, 0
@@ -99,7 +97,7 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     steps = steps_of(commands, start, walked)
     times = Counter(each for step in steps for each in step.played)
     before_it = {each: min(walked.won_after.get(each, 0), times[each] - 1) for each in times}
-    seen = walked.seen_points([step.command for step in steps])
+    seen = _seen_points([step.command for step in steps], games)
     for number, (command, step) in enumerate(zip(commands, steps, strict=True), start=1):
         due = [each for each in step.played if each in points.keys() - won]
         if number <= len(seen):
@@ -125,8 +123,13 @@ def commands_line(commands: Sequence[str], start: int | None, walked: Walked, po
     return f"{PREFIX}{head}: {', '.join(numbered)}"
 
 
-def _is_same(pair: tuple[str, tuple[str, int]]) -> bool:
-    return pair[0] == pair[1][0]
+def _seen_points(commands: Sequence[str], games: Iterable[Sequence[tuple[str, int]]]) -> Sequence[int]:
+    """Return the points of the first commands, as many as a known game began with."""
+    seen: list[int] = []
+    for game in games:
+        pairs = takewhile(lambda pair: pair[0] == pair[1][0], zip(commands, game, strict=False))
+        seen = max(seen, [points for _, (_, points) in pairs], key=len)
+    return seen
 
 
 def _doubt_about(step: PlannedStep, before: Sequence[Played], walked: Walked) -> str:

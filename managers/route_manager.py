@@ -257,12 +257,14 @@ class RouteManager(BaseManager):
                 if turn.change > 0:
                     won_after.setdefault(each, times[each])
                 times[each] += turn.to_id is not None or not self.movements.is_direction(each[1])
+        return replace(known, leads_to=leads_to, pairs=pairs, won_after=won_after)
+
+    def games_played(self) -> Iterator[list[tuple[str, int]]]:
+        """Yield the plain commands of this game and of earlier ones, each with the points that it won or lost."""
         own = ((turn.action, turn.score_change) for turn in self.game_state.turns if turn.after.refusal is None)
         earlier = (((turn.action, turn.change) for turn in game.turns) for game in self._games())
-        games = tuple(
-            tuple((plain_command(action), change or 0) for action, change in game) for game in (own, *earlier)
-        )
-        return replace(known, leads_to=leads_to, pairs=pairs, won_after=won_after, games=games)
+        for game in (own, *earlier):
+            yield [(plain_command(action), points or 0) for action, points in game]
 
     def effects_of(self, command: str, location_id: int) -> Iterator[Effect]:
         """Yield what a plain command, or one with other words for its things, did at a location in earlier games."""

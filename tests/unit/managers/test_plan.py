@@ -134,10 +134,11 @@ def test_points_belong_to_the_command_of_several_alike_at_which_a_game_won_them(
 
 def test_the_beginning_of_a_known_game_won_its_points_where_it_won_them() -> None:
     game = [("up", 1), ("west", 0), ("up", 0), ("east", -1), ("up", 5)]
-    walked = replace(STAIRS, games=[[("up", 0)], game])
-    line = commands_line(["up", "west", "up", "east", "up", "open door"], 4, walked, {(4, "up"): 1, (5, "up"): 5})
+    games = [[("up", 0)], game]
+    commands = ["up", "west", "up", "east", "up", "open door"]
+    line = commands_line(commands, 4, STAIRS, {(4, "up"): 1, (5, "up"): 5}, games)
     assert line.startswith("Commands: 6 commands, 6 points: 1. up (+1, 1 so far), 2. west, 3. up, 4. east, 5. up (+5,")
-    other = commands_line(["up", "west", "up", "open door"], 4, walked, {(5, "up"): 5})
+    other = commands_line(["up", "west", "up", "open door"], 4, STAIRS, {(5, "up"): 5}, games)
     assert "+5" not in other, "what this game did not win there it does not win"
 
 

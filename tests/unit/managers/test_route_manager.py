@@ -328,7 +328,7 @@ def test_it_is_known_how_often_a_command_was_played_in_a_game_before_it_won_poin
         manager.learn(record)
     assert manager.walked().won_after == {(1, "push button"): 2, (2, "pull lever"): 1}
     manager.game_state.record(record)
-    assert manager.walked().games == ((("pull lever", 5),), tuple(("push button", 5 * (at == 2)) for at in range(4)))
+    assert [*manager.games_played()] == [[("pull lever", 5)], [("push button", 5 * (at == 2)) for at in range(4)]]
 
 
 def test_a_move_that_led_nowhere_is_not_needed_before_the_one_that_won_points(tmp_path: Path) -> None:
