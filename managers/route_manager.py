@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter, defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
@@ -277,17 +277,15 @@ class RouteManager(BaseManager):
         effects = [] if location_id is None else self.effects_of(command, location_id)
         return frozenset(num for each in effects for num in each.things)
 
-    def shown(
-        self, observation: Observation, shown_commands: Mapping[str, Sequence[str]] = MappingProxyType({})
-    ) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
-        """Return the best routes from here, each with the number of commands done, and their lines.
-
-        shown_commands: as in ``route_lines``
-        """
-        found = self._worth_showing(self._from_here(observation), observation.location_id)
-        best = [(replace(route, steps=self._played(route)), done) for route, done in found]
-        lines = route_lines(best, self.book.names, ROUTES_SHOWN, shown_commands)
+    def shown(self, observation: Observation) -> tuple[Sequence[tuple[Route, int]], RouteLines]:
+        """Return the best routes from here, each with the number of commands done, and their lines."""
+        best = self._best(observation)
+        lines = route_lines(best, self.book.names, ROUTES_SHOWN)
         return [each for each in best if each[0].number in lines.numbers], lines
+
+    def _best(self, observation: Observation) -> list[tuple[Route, int]]:
+        found = self._worth_showing(self._from_here(observation), observation.location_id)
+        return [(replace(route, steps=self._played(route)), done) for route, done in found]
 
     def _worth_showing(self, found: Sequence[tuple[Route, int]], here: int | None) -> Iterator[tuple[Route, int]]:
         """Yield the routes but those for which a shorter route with the same things or a known way does as well.
@@ -314,15 +312,19 @@ class RouteManager(BaseManager):
     def section(self, observation: Observation) -> PromptSection | None:
         if self.config.agent.reasoning_length is not None:
             return None  # a small model chooses from a list, which has the route that it may follow
+        best = self._best(observation)
         by_section = {title: commands for title, commands in self._shown_commands().items() if commands}
-        whole = self._section_with({}, observation)
-        if not by_section:
+        whole = self._section_of(best)
+        if not (best and by_section):
             return whole
-        section = self._section_with(dict(ChainMap(*map(dict, by_section.values()))), observation)
+        shown_commands = {name: each for commands in by_section.values() for name, each in commands.items()}
+        section = self._section_of(best, shown_commands)
         return replace(section, refers_to=tuple(by_section), instead=whole)
 
-    def _section_with(self, shown_commands: Mapping[str, Sequence[str]], observation: Observation) -> PromptSection:
-        _, (lines, numbers, left_out) = self.shown(observation, shown_commands)
+    def _section_of(
+        self, best: Sequence[tuple[Route, int]], shown_commands: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> PromptSection:
+        lines, numbers, left_out = route_lines(best, self.book.names, ROUTES_SHOWN, shown_commands)
         text = "\n".join(filter(None, [*lines, left_out]))
         return PromptSection("ROUTES", text, 5, Place.HERE, tuple(map(route_key, numbers)), is_of_plan=True)
 

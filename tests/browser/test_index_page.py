@@ -40,13 +40,13 @@ def milliseconds_until_seen(open_report: OpenReport, runs: int) -> float:
     return float(page.evaluate(drawn))
 
 
-def test_two_hundred_runs_are_seen_within_a_second(open_report: OpenReport) -> None:
+def test_two_hundred_runs_are_seen_within_a_second_or_five_times_the_time_of_one(open_report: OpenReport) -> None:
     one, many = zip(
         *((milliseconds_until_seen(open_report, 1), milliseconds_until_seen(open_report, 200)) for _ in range(5)),
         strict=True,
     )
-    print("an index of 200 runs is seen after", *map(round, many), "ms")  # noqa: T201  the figure in docs
-    assert min(many) < max(MOST_MILLISECONDS, MOST_TIMES * min(one))  # a busy machine shows either late
+    # A busy machine shows either late.
+    assert min(many) < max(MOST_MILLISECONDS, MOST_TIMES * min(one)), "milliseconds until an index of 200 runs is seen"
 
 
 def test_runs_are_sorted_by_what_is_clicked_and_those_stay_that_pass_every_filter(open_report: OpenReport) -> None:
